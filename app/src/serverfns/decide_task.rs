@@ -1,0 +1,16 @@
+//! `decideTask`.
+
+use contract::{DecisionRequest, DecisionResult};
+use leptos::{prelude::server, server_fn::codec::Json};
+
+use crate::Failure;
+
+/// Approves or rejects.
+///
+/// # Errors
+/// The backend's [`contract::AppError`], as a [`Failure`].
+#[server(name = DecideTask, prefix = "/api/fn", endpoint = "decideTask", input = Json)]
+pub async fn decide_task(request: DecisionRequest) -> Result<DecisionResult, Failure> {
+    let (backend, viewer) = (crate::backend::backend()?, crate::backend::viewer()?);
+    crate::backend::answer(backend.decide(&viewer, request).await)
+}

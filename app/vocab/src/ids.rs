@@ -1,0 +1,85 @@
+//! Typed ids. All of them are opaque strings to everybody but the code that makes them.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Wraps the text as it is; rules about its form are checked where it enters the system.
+            pub fn new(text: impl Into<String>) -> Self {
+                Self(text.into())
+            }
+
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self(text.to_owned())
+            }
+        }
+    };
+}
+
+id!(/// The company that runs the ERP (spec 001 §3.1 `customerID`): free text.
+    CustomerId);
+id!(/// One Mandant of a customer (spec 001 §3.1 `tenantID`): free text.
+    TenantId);
+id!(/// A blueprint's id: a-z, 0-9 and `-`.
+    WorkflowId);
+id!(/// One run of a blueprint: a UUIDv7.
+    InstanceId);
+id!(/// The business object's number in the ERP (spec 001 §3.1 `objectNumber`): free text.
+    ObjectNumber);
+id!(/// A step of a blueprint.
+    StepId);
+id!(/// A person, by the identity provider's `sub`.
+    UserId);
+id!(/// A group as blueprints name it; it means something within one tenant only.
+    GroupName);
+id!(/// The GUID of a trigger definition; finds the blueprint (DESIGN §3).
+    TriggerGuid);
+id!(/// A field of the ERP's object, e.g. `fldBelegNr`.
+    FieldName);
+id!(/// One claim of one task by one person; every later act names it.
+    ClaimId);
+id!(/// One intent of a person; a repeated request with the same id gets the first one's answer.
+    OperationId);
+
+/// The exact pair that every stored thing and every right belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct TenantKey {
+    /// Kunde.
+    pub customer: CustomerId,
+    /// Mandant.
+    pub tenant: TenantId,
+}
+
+impl TenantKey {
+    /// A pair from its two texts.
+    pub fn new(customer: impl Into<String>, tenant: impl Into<String>) -> Self {
+        Self { customer: CustomerId::new(customer), tenant: TenantId::new(tenant) }
+    }
+}
+
+impl fmt::Display for TenantKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} / {}", self.customer, self.tenant)
+    }
+}

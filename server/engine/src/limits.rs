@@ -1,0 +1,32 @@
+//! Limits, each with its unit (DESIGN §2 rule 7).
+
+use std::time::Duration;
+
+/// Lock time to live (spec 001 §3.4).
+pub(crate) const LOCK_TTL: chrono::TimeDelta = chrono::TimeDelta::minutes(5);
+/// How long a trigger waits for a lock that somebody else holds before it helps (DESIGN §4 rule 2).
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(2);
+/// How often a held lock is looked at meanwhile.
+pub(crate) const LOCK_POLL: Duration = Duration::from_millis(100);
+/// Tries to send the same bytes when it is not known whether they arrived.
+pub(crate) const WRITE_TRIES_MAX: u32 = 4;
+/// First pause between those tries; doubles.
+pub(crate) const WRITE_PAUSE: Duration = Duration::from_millis(50);
+/// Tries to reload and apply again after a lost write.
+pub(crate) const STEP_TRIES_MAX: u32 = 8;
+/// Tries to get through the lock of one object.
+pub(crate) const START_TRIES_MAX: u32 = 8;
+/// A failed ERP write is tried again after this time; the full retry rules come with the retry issue.
+pub(crate) const EFFECT_RETRY: chrono::TimeDelta = chrono::TimeDelta::minutes(1);
+/// Instances read at once when the index is rebuilt.
+pub(crate) const REBUILD_READS: usize = 64;
+/// Keys per listing page.
+pub(crate) const LIST_PAGE: u32 = 1_000;
+/// Finished runs kept in the index for the list "Erledigt".
+pub(crate) const DONE_ROWS_MAX: usize = 10_000;
+/// Bytes of a receipt that are hashed for the log and served at all.
+pub(crate) const RECEIPT_BYTES_MAX: u64 = 200 * 1024 * 1024;
+/// Bytes of a stored document that are read.
+pub(crate) const DOCUMENT_BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// Characters an object number may have.
+pub(crate) const OBJECT_NUMBER_CHARS_MAX: usize = 200;

@@ -1,0 +1,130 @@
+//! After a start: what is unfinished is found again (DESIGN §4 rule 6, §5 "Timers").
+//!
+//! Invariant: an active key without instance is a start to finish, never a key to delete; an active key of a final run is
+//! tidied up.
+
+use chrono::{Datelike, TimeZone, Utc};
+use futures_util::{StreamExt, stream};
+use ports::Key;
+use workflow::vocab::TenantKey;
+
+use crate::documents::{ActiveDoc, DoneSummary, read_json};
+use crate::index::{DoneRow, TaskRowData};
+use crate::limits::{DONE_ROWS_MAX, LIST_PAGE, REBUILD_READS};
+use crate::start::instance_ref;
+use crate::{EngineError, InstanceRef, Orchestrator, keys};
+
+impl Orchestrator {
+    /// Rebuilds the index of every tenant and takes up what was left. One tenant's trouble does not stop the others;
+    /// answers with the tenants that could not be read.
+    pub async fn recover(&self) -> Vec<(TenantKey, EngineError)> {
+        let mut failed = Vec::new();
+        for tenant in self.tenants() {
+            if let Err(error) = self.recover_tenant(&tenant).await {
+                tracing::error!(%tenant, %error, "tenant could not be read; tried again later");
+                failed.push((tenant, error));
+            }
+        }
+        failed
+    }
+
+    /// Rebuilds one tenant.
+    ///
+    /// # Errors
+    /// [`EngineError`] of the store; damaged single documents are logged and left out.
+    pub async fn recover_tenant(&self, tenant: &TenantKey) -> Result<(), EngineError> {
+        let keys = self.list_all(tenant, keys::ACTIVE_PREFIX).await?;
+        let runs = keys.len();
+        stream::iter(keys)
+            .for_each_concurrent(REBUILD_READS, |key| async move {
+                if let Err(error) = self.recover_run(tenant, &key).await {
+                    tracing::error!(%tenant, %key, %error, "run could not be taken up");
+                }
+            })
+            .await;
+        self.recover_done(tenant).await?;
+        tracing::info!(%tenant, runs, "index rebuilt");
+        Ok(())
+    }
+
+    async fn recover_run(&self, tenant: &TenantKey, key: &Key) -> Result<(), EngineError> {
+        let Some((workflow_id, instance_id)) = keys::active_parts(key) else {
+            return Err(EngineError::Damaged { key: key.to_string(), reason: "not an active key".to_owned() });
+        };
+        let at = InstanceRef { tenant: tenant.clone(), workflow_id, instance_id };
+        let loaded = match self.load(&at).await? {
+            Some(loaded) => loaded,
+            None => {
+                self.finish_lost_start(&at, key).await?;
+                self.load_known(&at).await?
+            }
+        };
+        if loaded.instance.is_final() {
+            if let Some(done) = DoneSummary::of(&loaded.instance) {
+                self.index.finish(DoneRow { at: at.clone(), done });
+            }
+            return self.tidy_up(&at, &loaded.instance).await;
+        }
+        self.index.put(TaskRowData::of(&at, &loaded.blueprint, &loaded.instance));
+        self.kick(Self::as_committed(&at, loaded));
+        Ok(())
+    }
+
+    /// An active key without instance: its lock holds the whole start.
+    async fn finish_lost_start(&self, at: &InstanceRef, key: &Key) -> Result<(), EngineError> {
+        let bucket = self.bucket(&at.tenant).await?;
+        let Some((active, _)) = read_json::<ActiveDoc>(self.store(), &bucket, key).await? else {
+            return Err(EngineError::NotFound { what: "active key", id: key.to_string() });
+        };
+        let lock = keys::lock(&active.object_table, &active.object_number)?;
+        match self.read_lock(&bucket, &lock).await? {
+            Some((held, _)) if held.start.instance_id == at.instance_id => self.resume_start(&held.start).await,
+            Some((held, _)) => Err(EngineError::Damaged {
+                key: key.to_string(),
+                reason: format!("its lock stands for run {}", held.start.instance_id),
+            }),
+            None => Err(EngineError::NotFound { what: "lock", id: lock.to_string() }),
+        }
+    }
+
+    /// Finished runs of this month and the last one, for the list "Erledigt".
+    async fn recover_done(&self, tenant: &TenantKey) -> Result<(), EngineError> {
+        let bucket = self.bucket(tenant).await?;
+        let now = self.now();
+        let first = Utc.with_ymd_and_hms(now.year(), now.month(), 1, 0, 0, 0).single().unwrap_or(now);
+        for month in [now, first - chrono::TimeDelta::days(1)] {
+            let mut keys = self.list_all(tenant, &keys::done_prefix(month)).await?;
+            // UUIDv7: the last keys are the newest runs.
+            let skip = keys.len().saturating_sub(DONE_ROWS_MAX);
+            let keys = keys.split_off(skip);
+            stream::iter(keys)
+                .for_each_concurrent(REBUILD_READS, |key| {
+                    let bucket = bucket.clone();
+                    async move {
+                        match read_json::<DoneSummary>(self.store(), &bucket, &key).await {
+                            Ok(Some((done, _))) if done.start.tenant_key() == *tenant => {
+                                self.index.finish(DoneRow { at: instance_ref(&done.start), done });
+                            }
+                            Ok(_) => tracing::error!(%tenant, %key, "summary names another tenant"),
+                            Err(error) => tracing::error!(%tenant, %key, %error, "summary can't be read"),
+                        }
+                    }
+                })
+                .await;
+        }
+        Ok(())
+    }
+
+    async fn list_all(&self, tenant: &TenantKey, prefix: &str) -> Result<Vec<Key>, EngineError> {
+        let bucket = self.bucket(tenant).await?;
+        let mut keys: Vec<Key> = Vec::new();
+        loop {
+            let page = self.store().list(&bucket, prefix, keys.last(), LIST_PAGE).await?;
+            let stop = !page.more || page.keys.is_empty();
+            keys.extend(page.keys);
+            if stop {
+                return Ok(keys);
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! What the demo and the tests put in place of the outside world: the simulated ERP, an identity provider, demo data.
+//!
+//! Invariant: real protocols at every edge, so that what talks to a simulator talks to the real thing unchanged.
+//! Never: part of a production build.
+
+pub mod demo;
+pub mod erp;
+pub mod idp;

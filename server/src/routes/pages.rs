@@ -1,0 +1,66 @@
+//! The screens: server-rendered HTML and the server functions behind it.
+//!
+//! Invariant: every page's policy names one fresh nonce, and nothing inline runs without it.
+
+use std::sync::Arc;
+
+use app::backend::{TasksBackend, Viewer};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::CONTENT_SECURITY_POLICY;
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, Request};
+use axum::response::{IntoResponse, Response};
+use leptos::nonce::use_nonce;
+use leptos::prelude::{provide_context, use_context};
+use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list, handle_server_fns_with_context};
+
+use crate::auth::LANDING_PATH;
+use crate::state::AppState;
+
+/// All screens but the landing page; the caller wraps them in the session's guard.
+pub(crate) fn router(state: &AppState) -> Router<AppState> {
+    screens(state, |path| path != LANDING_PATH)
+}
+
+/// The landing page after a failed login or a logout: the only screen without a session.
+pub(crate) fn landing(state: &AppState) -> Router<AppState> {
+    screens(state, |path| path == LANDING_PATH)
+}
+
+fn screens(state: &AppState, wanted: impl Fn(&str) -> bool) -> Router<AppState> {
+    let routes = generate_route_list(app::App).into_iter().filter(|route| wanted(route.path())).collect();
+    let context = context(state);
+    let options = state.leptos.clone();
+    Router::new().leptos_routes_with_context(state, routes, context, move || app::shell(options.clone()))
+}
+
+/// `POST /api/fn/*`.
+pub(crate) async fn server_function(State(state): State<AppState>, request: Request<Body>) -> Response {
+    handle_server_fns_with_context(context(&state), request).await.into_response()
+}
+
+/// What server functions and components find: the backend, who asks, and the page's policy.
+fn context(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
+    let backend: Arc<dyn TasksBackend> = Arc::new(state.backend.clone());
+    move || {
+        provide_context(Arc::clone(&backend));
+        let viewer = use_context::<Parts>().and_then(|parts| parts.extensions.get::<Viewer>().cloned());
+        provide_context::<Option<Viewer>>(viewer);
+        if let (Some(nonce), Some(response)) = (use_nonce(), use_context::<ResponseOptions>())
+            && let Ok(policy) = HeaderValue::from_str(&policy(&nonce.to_string()))
+        {
+            response.insert_header(CONTENT_SECURITY_POLICY, policy);
+        }
+    }
+}
+
+/// The policy that the receipt viewer and hydration work under with zero violations (UI.md "PDF viewer").
+fn policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; \
+         img-src 'self' blob: data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+         frame-ancestors 'none'"
+    )
+}
