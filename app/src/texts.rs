@@ -206,6 +206,7 @@ pub(crate) fn log_kind(locale: Locale, kind: &str) -> String {
         "rejected" => td_string!(locale, kind.rejected),
         "decided" => td_string!(locale, kind.decided),
         "feedback" => td_string!(locale, kind.feedback),
+        "requested-again" => td_string!(locale, kind.requested_again),
         "erp-written" => td_string!(locale, kind.erp_written),
         "erp-failed" => td_string!(locale, kind.erp_failed),
         "end-reached" => td_string!(locale, kind.end_reached),

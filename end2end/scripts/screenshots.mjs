@@ -37,13 +37,13 @@ try {
 
   await picture('inbox-empty');
   for (const [customer, tenant, number] of Object.values(OBJECTS)) {
-    const answer = await demo.trigger(customer, tenant, number);
+    const answer = await demo.trigger(...object);
     if (answer.status >= 300) console.error(`trigger ${customer}/${tenant}/${number}: ${answer.status}`);
   }
   const number = OBJECTS.look[2];
-  await row(person, number).waitFor();
+  await row(person, object).waitFor();
   await picture('inbox');
-  await openAndClaim(person, number);
+  await openAndClaim(person, object);
   await receiptInk(person);
   await picture('task');
   const log = await logPath(person);

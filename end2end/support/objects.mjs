@@ -2,20 +2,27 @@
 // shows at its steps.
 
 const M1 = ['muster', 'm1'];
+const M2 = ['muster', 'm2'];
 
+/** Customer, tenant, object number. */
 export const OBJECTS = {
+  /** 1190.00: two steps. */
   journey: [...M1, 'ER-1001'],
-  reject: [...M1, 'ER-1002'],
-  race: [...M1, 'ER-1003'],
-  erpDown: [...M1, 'ER-1004'],
-  restart: [...M1, 'ER-1001'],
-  look: [...M1, 'ER-1005'],
-  draft: [...M1, 'ER-1006'],
+  reject: [...M1, 'ER-1007'],
+  race: [...M1, 'ER-1008'],
+  look: [...M1, 'ER-1006'],
+  changed: [...M2, 'ER-1004'],
+  erpDown: [...M2, 'ER-1001'],
   otherTenant: ['nord', 'a', 'ER-1001'],
+  fourEyes: ['nord', 'b', 'ER-1001'],
+  /** 89.90: nobody is asked. */
+  small: [...M1, 'ER-1002'],
+  /** 14994.00: the management is asked. */
+  large: [...M1, 'ER-1005'],
   /** Receipts that can't be shown. */
-  missingReceipt: [...M1, 'ER-1008'],
-  htmlReceipt: [...M1, 'ER-1009'],
-  brokenReceipt: [...M1, 'ER-1010'],
+  missingReceipt: [...M1, 'ER-1009'],
+  htmlReceipt: [...M1, 'ER-1010'],
+  brokenReceipt: [...M1, 'ER-1011'],
 };
 
 /** Fields of the first step, in the blueprint's order. */

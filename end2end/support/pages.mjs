@@ -4,9 +4,11 @@ import { expect } from '@playwright/test';
 /** The values and inputs of a form; the ERP's names begin with `fld`. */
 const FIELDS = '[data-testid^="field-fld"]';
 
-/** The inbox row of an object. */
-export function row(person, object) {
-  return person.page.locator(`[data-testid="task-row"][data-object="${object}"]`);
+/** The inbox row of an object `[customer, tenant, number]`; the number alone may exist in several tenants. */
+export function row(person, [customer, tenant, number]) {
+  return person.page
+    .locator(`[data-testid="task-row"][data-object="${number}"]`)
+    .filter({ hasText: `${customer} / ${tenant}` });
 }
 
 /** Goes to the inbox by the navigation, as a person would. */
@@ -25,7 +27,7 @@ export async function claimInList(person, object) {
 export async function openTask(person, object) {
   await row(person, object).getByRole('link').first().click();
   await expect(person.page).toHaveURL(/\/aufgaben\/.+/);
-  await expect(person.page.getByTestId('task-object')).toHaveText(object);
+  await expect(person.page.getByTestId('task-object')).toHaveText(object[2]);
   await expect(person.page.locator(FIELDS).first()).toBeVisible();
 }
 

@@ -18,13 +18,13 @@ async function check(person, screen) {
 test('inbox, task and log have no serious fault', async ({ people, demo }) => {
   const [customer, tenant, number] = OBJECTS.look;
   const person = await people('einkauf');
-  expect((await demo.trigger(customer, tenant, number)).status).toBe(202);
-  await row(person, number).waitFor();
+  expect((await demo.trigger(...object)).status).toBe(202);
+  await row(person, object).waitFor();
   for (const colorScheme of ['light', 'dark']) {
     await person.page.emulateMedia({ colorScheme });
     await check(person, `inbox, ${colorScheme}`);
   }
-  await openAndClaim(person, number);
+  await openAndClaim(person, object);
   await receiptInk(person);
   for (const colorScheme of ['light', 'dark']) {
     await person.page.emulateMedia({ colorScheme });

@@ -21,47 +21,47 @@ const ROW_MS_MAX = 1000;
 test('an invoice is checked, corrected, approved twice and released', async ({ people, demo }, info) => {
   test.setTimeout(180_000);
   const [customer, tenant, number] = OBJECTS.journey;
-  const erp = () => demo.object(customer, tenant, number);
+  const erp = () => demo.object(...object);
   const einkauf = await people('einkauf');
   const colleague = await people('einkauf2');
   const buchhaltung = await people('buchhaltung');
   const name = await einkauf.page.getByTestId('user-name').innerText();
 
   await test.step('the trigger puts the task into the inbox of the group within a second, and into no other', async () => {
-    await expect(row(einkauf, number)).toHaveCount(0);
-    const answer = await demo.trigger(customer, tenant, number);
+    await expect(row(einkauf, object)).toHaveCount(0);
+    const answer = await demo.trigger(...object);
     const answered = Date.now();
     expect(answer.status, JSON.stringify(answer.body)).toBe(202);
     expect(answer.body.status).toBe('started');
-    await row(einkauf, number).waitFor();
+    await row(einkauf, object).waitFor();
     const took = Date.now() - answered;
     info.annotations.push({ type: '202 → row', description: `${took} ms` });
     console.log(`    202 → row in the browser: ${took} ms`);
     expect(took).toBeLessThan(ROW_MS_MAX);
-    await expect(row(colleague, number)).toBeVisible();
-    await expect(row(einkauf, number).getByTestId('row-state')).toContainText('Offen');
-    await expect(row(buchhaltung, number)).toHaveCount(0);
+    await expect(row(colleague, object)).toBeVisible();
+    await expect(row(einkauf, object).getByTestId('row-state')).toContainText('Offen');
+    await expect(row(buchhaltung, object)).toHaveCount(0);
     expect((await erp()).state).toBe('in Freigabe');
     expect((await erp()).external).toBe(true);
   });
 
   await test.step('the same trigger again starts nothing', async () => {
-    const again = await demo.trigger(customer, tenant, number);
+    const again = await demo.trigger(...object);
     expect(again.status).toBe(200);
     expect(again.body.status).toBe('already-running');
-    await expect(row(einkauf, number)).toHaveCount(1);
+    await expect(row(einkauf, object)).toHaveCount(1);
   });
 
   await test.step('a claim is seen live by everyone else', async () => {
-    await claimInList(einkauf, number);
-    const seen = row(colleague, number).getByTestId('row-state');
+    await claimInList(einkauf, object);
+    const seen = row(colleague, object).getByTestId('row-state');
     await expect(seen).toContainText('In Bearbeitung');
     await expect(seen).toContainText(name);
-    await expect(row(colleague, number).getByTestId('row-claim')).toHaveCount(0);
+    await expect(row(colleague, object).getByTestId('row-claim')).toHaveCount(0);
   });
 
   await test.step('the task shows exactly the visible fields, and those that can be edited as inputs', async () => {
-    await openTask(einkauf, number);
+    await openTask(einkauf, object);
     expect(await fieldNames(einkauf)).toEqual(FIRST_STEP_FIELDS);
     for (const field of FIRST_STEP_FIELDS) {
       await expect(input(einkauf, field), field).toHaveCount(EDITABLE_FIELDS.includes(field) ? 1 : 0);
@@ -108,17 +108,17 @@ test('an invoice is checked, corrected, approved twice and released', async ({ p
   });
 
   await test.step("the second group gets the second step's task, the first one has none left", async () => {
-    await expect(row(buchhaltung, number)).toBeVisible();
-    await expect(row(colleague, number)).toHaveCount(0);
+    await expect(row(buchhaltung, object)).toBeVisible();
+    await expect(row(colleague, object)).toHaveCount(0);
     await toInbox(einkauf);
-    await expect(row(einkauf, number)).toHaveCount(0);
+    await expect(row(einkauf, object)).toHaveCount(0);
     await einkauf.page.getByTestId('tab-done').click();
-    await expect(row(einkauf, number)).toBeVisible();
+    await expect(row(einkauf, object)).toBeVisible();
   });
 
   let log;
   await test.step('the second approval releases the object', async () => {
-    await openAndClaim(buchhaltung, number);
+    await openAndClaim(buchhaltung, object);
     expect((await receiptInk(buchhaltung)).inked).toBeGreaterThan(0);
     log = await logPath(buchhaltung);
     await approve(buchhaltung);
@@ -162,9 +162,9 @@ test('two people press claim at once: one has it, the other one is told who', as
   const [customer, tenant, number] = OBJECTS.race;
   const first = await people('einkauf');
   const second = await people('einkauf2');
-  expect((await demo.trigger(customer, tenant, number)).status).toBe(202);
-  const task = await row(first, number).getAttribute('data-task');
-  await row(second, number).waitFor();
+  expect((await demo.trigger(...object)).status).toBe(202);
+  const task = await row(first, object).getAttribute('data-task');
+  await row(second, object).waitFor();
   const claim = person =>
     person.call('claimTask', { request: { task_id: task, operation: crypto.randomUUID() } });
   const answers = await Promise.all([claim(first), claim(second)]);
@@ -174,13 +174,13 @@ test('two people press claim at once: one has it, the other one is told who', as
   const winner = answers[0].status === 200 ? first : second;
   const loser = winner === first ? second : first;
   const name = await winner.page.getByTestId('user-name').innerText();
-  await expect(row(loser, number).getByTestId('row-state')).toContainText(name);
-  await expect(row(winner, number).getByTestId('row-unclaim')).toBeVisible();
+  await expect(row(loser, object).getByTestId('row-state')).toContainText(name);
+  await expect(row(winner, object).getByTestId('row-unclaim')).toBeVisible();
 
   // Given back, it is everyone's again.
-  await row(winner, number).getByTestId('row-unclaim').click();
-  await expect(row(loser, number).getByTestId('row-state')).toContainText('Offen');
-  await expect(row(loser, number).getByTestId('row-claim')).toBeVisible();
+  await row(winner, object).getByTestId('row-unclaim').click();
+  await expect(row(loser, object).getByTestId('row-state')).toContainText('Offen');
+  await expect(row(loser, object).getByTestId('row-claim')).toBeVisible();
 });
 
 test('a group of one tenant is nothing in another, and who only reads is offered no act', async ({ people, demo }) => {
@@ -188,8 +188,8 @@ test('a group of one tenant is nothing in another, and who only reads is offered
   const member = await people('einkauf');
   const stranger = await people('einkauf2');
   const auditor = await people('auditor');
-  expect((await demo.trigger(customer, tenant, number)).status).toBe(202);
-  const there = person => row(person, number).filter({ hasText: `${customer} / ${tenant}` });
+  expect((await demo.trigger(...object)).status).toBe(202);
+  const there = person => row(person, object).filter({ hasText: `${customer} / ${tenant}` });
   await expect(there(member)).toBeVisible();
   const task = await there(member).getAttribute('data-task');
   await expect(there(stranger)).toHaveCount(0);
@@ -211,15 +211,15 @@ test('a group of one tenant is nothing in another, and who only reads is offered
 test('values that change in the ERP meanwhile stop the decision, and nothing typed is lost', async ({ people, demo }) => {
   const [customer, tenant, number] = OBJECTS.changed;
   const person = await people('einkauf');
-  expect((await demo.trigger(customer, tenant, number)).status).toBe(202);
-  await openAndClaim(person, number);
+  expect((await demo.trigger(...object)).status).toBe(202);
+  await openAndClaim(person, object);
   await receiptInk(person);
   await input(person, 'fldVerwendung').fill('Büromaterial für Halle 3');
-  await demo.setFields(customer, tenant, number, { fldRechnungsNr: 'R-GEÄNDERT' });
+  await demo.setFields(...object, { fldRechnungsNr: 'R-GEÄNDERT' });
   await person.page.getByTestId('task-approve').click();
   await expect(person.page.getByText('Es wurde nichts entschieden', { exact: false }).first()).toBeVisible();
   await expect(input(person, 'fldVerwendung')).toHaveValue('Büromaterial für Halle 3');
-  expect((await demo.object(customer, tenant, number)).fields.fldVerwendung).not.toBe('Büromaterial für Halle 3');
+  expect((await demo.object(...object)).fields.fldVerwendung).not.toBe('Büromaterial für Halle 3');
 
   // What was typed survives a reload as well.
   await person.page.reload();
@@ -228,7 +228,7 @@ test('values that change in the ERP meanwhile stop the decision, and nothing typ
   await receiptInk(person);
   await approve(person);
   await expect
-    .poll(async () => (await demo.object(customer, tenant, number)).fields.fldVerwendung)
+    .poll(async () => (await demo.object(...object)).fields.fldVerwendung)
     .toBe('Büromaterial für Halle 3');
 });
 
@@ -236,18 +236,18 @@ test('four eyes: who decided the first step may see the second, not decide it', 
   // In nord/b the manager is in both groups, so only the rule stands between her and a second approval.
   const [customer, tenant, number] = OBJECTS.fourEyes;
   const manager = await people('leitung');
-  expect((await demo.trigger(customer, tenant, number)).status).toBe(202);
-  await openAndClaim(manager, number);
+  expect((await demo.trigger(...object)).status).toBe(202);
+  await openAndClaim(manager, object);
   await receiptInk(manager);
   await approve(manager);
 
   await toInbox(manager);
-  const second = row(manager, number).filter({ hasText: 'Kaufmännische Freigabe' });
+  const second = row(manager, object).filter({ hasText: 'Kaufmännische Freigabe' });
   await expect(second).toBeVisible();
   await expect(second.getByTestId('row-claim')).toHaveCount(0);
   const task = await second.getAttribute('data-task');
   const answer = await manager.call('claimTask', { request: { task_id: task, operation: crypto.randomUUID() } });
   expect(answer.status, JSON.stringify(answer.body)).toBe(403);
   expect(JSON.stringify(answer.body)).toContain('four-eyes');
-  expect((await demo.object(customer, tenant, number)).state).toBe('in Freigabe');
+  expect((await demo.object(...object)).state).toBe('in Freigabe');
 });

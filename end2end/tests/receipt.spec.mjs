@@ -12,9 +12,9 @@ const CASES = [
 for (const [what, [customer, tenant, number], text] of CASES) {
   test(`a receipt that is ${what}`, async ({ people, demo }) => {
     const person = await people('einkauf');
-    expect((await demo.trigger(customer, tenant, number)).status).toBe(202);
-    await row(person, number).waitFor();
-    await openAndClaim(person, number);
+    expect((await demo.trigger(...object)).status).toBe(202);
+    await row(person, object).waitFor();
+    await openAndClaim(person, object);
     await expect(person.page.getByText(text, { exact: false }).first()).toBeVisible({ timeout: 20_000 });
     await expect(person.page.getByTestId('receipt').locator('canvas:visible')).toHaveCount(0);
     // Approving waits until the person says that they decide without seeing it.

@@ -6,8 +6,8 @@ import { logKinds, logPath, openAndClaim, receiptInk, reject, row } from '../sup
 test('a rejection needs a reason and ends the run', async ({ people, demo }) => {
   const [customer, tenant, number] = OBJECTS.reject;
   const person = await people('einkauf');
-  expect((await demo.trigger(customer, tenant, number)).status).toBe(202);
-  await openAndClaim(person, number);
+  expect((await demo.trigger(...object)).status).toBe(202);
+  await openAndClaim(person, object);
   await receiptInk(person);
   const log = await logPath(person);
 
@@ -33,21 +33,21 @@ test('a rejection needs a reason and ends the run', async ({ people, demo }) => 
       expect(answer.status, JSON.stringify(answer.body)).toBe(422);
       expect(JSON.stringify(answer.body)).toContain('comment');
     }
-    expect((await demo.object(customer, tenant, number)).state).toBe('in Freigabe');
+    expect((await demo.object(...object)).state).toBe('in Freigabe');
   });
 
   await test.step('the screen asks for it', async () => {
     await person.page.getByTestId('task-reject').click();
     await person.page.getByTestId('task-confirm-reject').click();
     await expect(person.page.getByText('Bitte begründen Sie die Ablehnung.')).toBeVisible();
-    expect((await demo.object(customer, tenant, number)).state).toBe('in Freigabe');
+    expect((await demo.object(...object)).state).toBe('in Freigabe');
     await person.page.keyboard.press('Escape');
   });
 
   await test.step('with a reason the object is rejected and released', async () => {
     await reject(person, 'Doppelt berechnet, siehe ER-1001.');
-    await expect.poll(async () => (await demo.object(customer, tenant, number)).state).toBe('abgelehnt');
-    expect((await demo.object(customer, tenant, number)).external).toBe(false);
+    await expect.poll(async () => (await demo.object(...object)).state).toBe('abgelehnt');
+    expect((await demo.object(...object)).external).toBe(false);
   });
 
   await test.step('the reason stands in the log', async () => {
@@ -56,6 +56,6 @@ test('a rejection needs a reason and ends the run', async ({ people, demo }) => 
     const rejected = person.page.locator('[data-testid="log-entry"][data-kind="rejected"]');
     await expect(rejected).toContainText('Doppelt berechnet, siehe ER-1001.');
     expect((await logKinds(person)).at(-1)).toBe('ended');
-    await expect(row(person, number)).toHaveCount(0);
+    await expect(row(person, object)).toHaveCount(0);
   });
 });

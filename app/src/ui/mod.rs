@@ -8,6 +8,7 @@
 mod help;
 mod icons;
 mod inbox;
+mod landing;
 mod layout;
 mod log;
 mod memory;
@@ -77,6 +78,7 @@ fn Screens() -> impl IntoView {
                     <Route path=path!("/") view=|| view! { <Redirect path=INBOX_PATH /> } />
                     <Route path=path!("/aufgaben") view=inbox::Inbox ssr=SsrMode::Async />
                     <Route path=path!("/aufgaben/:id") view=task::TaskPage ssr=SsrMode::Async />
+                    <Route path=path!("/anmeldung") view=landing::Landing ssr=SsrMode::Async />
                     <Route path=path!("/vorgaenge/:id") view=run::RunPage ssr=SsrMode::Async />
                 </Routes>
             </layout::Layout>

@@ -44,10 +44,10 @@ pub(crate) fn router(state: AppState) -> Router {
         .route_layer(middleware::from_fn_with_state(state.clone(), add_viewer))
         .route_layer(middleware::from_fn_with_state(state.clone(), own_pages_only))
         .route_layer(middleware::from_fn_with_state(state.auth.clone(), load_session));
-    let screens = pages::router(&state)
+    let screens = pages::router()
         .route_layer(middleware::from_fn_with_state(state.clone(), add_viewer))
         .route_layer(middleware::from_fn_with_state(state.auth.clone(), require_session));
-    let landing = pages::landing(&state)
+    let landing = pages::landing()
         .route_layer(middleware::from_fn_with_state(state.auth.clone(), load_session));
     Router::new()
         .merge(signed_in)

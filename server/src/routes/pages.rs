@@ -12,28 +12,37 @@ use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, Request};
 use axum::response::{IntoResponse, Response};
+use axum::routing::get;
 use leptos::nonce::use_nonce;
 use leptos::prelude::{provide_context, use_context};
-use leptos_axum::{LeptosRoutes, ResponseOptions, generate_route_list, handle_server_fns_with_context};
+use leptos_axum::{
+    LeptosRoutes, ResponseOptions, generate_route_list, handle_server_fns_with_context, render_app_async_with_context,
+};
 
 use crate::auth::LANDING_PATH;
 use crate::state::AppState;
 
 /// All screens but the landing page; the caller wraps them in the session's guard.
-pub(crate) fn router(state: &AppState) -> Router<AppState> {
-    screens(state, |path| path != LANDING_PATH)
+pub(crate) fn router() -> Router<AppState> {
+    screens(|path| path != LANDING_PATH)
 }
 
 /// The landing page after a failed login or a logout: the only screen without a session.
-pub(crate) fn landing(state: &AppState) -> Router<AppState> {
-    screens(state, |path| path == LANDING_PATH)
+pub(crate) fn landing() -> Router<AppState> {
+    screens(|path| path == LANDING_PATH)
 }
 
-fn screens(state: &AppState, wanted: impl Fn(&str) -> bool) -> Router<AppState> {
-    let routes = generate_route_list(app::App).into_iter().filter(|route| wanted(route.path())).collect();
-    let context = context(state);
+/// The routes of some screens. Server functions are not among them: they have their own route and guards.
+fn screens(wanted: impl Fn(&str) -> bool) -> Router<AppState> {
+    let routes: Vec<_> = generate_route_list(app::App).into_iter().filter(|route| wanted(route.path())).collect();
+    Router::new().leptos_routes_with_handler(routes, get(page))
+}
+
+/// One page, rendered with everything it needs.
+async fn page(State(state): State<AppState>, request: Request<Body>) -> Response {
     let options = state.leptos.clone();
-    Router::new().leptos_routes_with_context(state, routes, context, move || app::shell(options.clone()))
+    let render = render_app_async_with_context(context(&state), move || app::shell(options.clone()));
+    render(request).await.into_response()
 }
 
 /// `POST /api/fn/*`.
