@@ -36,11 +36,11 @@ try {
   }
 
   await picture('inbox-empty');
-  for (const [customer, tenant, number] of Object.values(OBJECTS)) {
+  for (const object of Object.values(OBJECTS)) {
     const answer = await demo.trigger(...object);
-    if (answer.status >= 300) console.error(`trigger ${customer}/${tenant}/${number}: ${answer.status}`);
+    if (answer.status >= 300) console.error(`trigger ${object.join('/')}: ${answer.status}`);
   }
-  const number = OBJECTS.look[2];
+  const object = OBJECTS.look;
   await row(person, object).waitFor();
   await picture('inbox');
   await openAndClaim(person, object);
@@ -49,7 +49,7 @@ try {
   const log = await logPath(person);
   await person.open(log);
   await picture('log');
-  const [, , broken] = OBJECTS.missingReceipt;
+  const broken = OBJECTS.missingReceipt;
   await toInbox(person);
   await openAndClaim(person, broken);
   await picture('task-no-receipt');

@@ -16,7 +16,7 @@ async function check(person, screen) {
 }
 
 test('inbox, task and log have no serious fault', async ({ people, demo }) => {
-  const [customer, tenant, number] = OBJECTS.look;
+  const object = OBJECTS.look;
   const person = await people('einkauf');
   expect((await demo.trigger(...object)).status).toBe(202);
   await row(person, object).waitFor();

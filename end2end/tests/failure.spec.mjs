@@ -5,7 +5,8 @@ import { approve, claimInList, logKinds, logPath, openAndClaim, receiptInk, row,
 
 test('an ERP that is down costs time, never a decision', async ({ people, demo }) => {
   test.setTimeout(240_000);
-  const [customer, tenant, number] = OBJECTS.erpDown;
+  const object = OBJECTS.erpDown;
+  const [customer, tenant] = object;
   const person = await people('einkauf');
   const second = await people('buchhaltung');
 
@@ -38,13 +39,13 @@ test('an ERP that is down costs time, never a decision', async ({ people, demo }
 
 test('after kill -9 and a restart everything is as it was', async ({ people, ownDemo }) => {
   test.setTimeout(180_000);
-  const [customer, tenant, number] = OBJECTS.restart;
-  const [, , other] = OBJECTS.reject;
+  const object = OBJECTS.journey;
+  const other = OBJECTS.reject;
   const person = await people('einkauf', { server: ownDemo });
   const colleague = await people('einkauf2', { server: ownDemo });
   const name = await person.page.getByTestId('user-name').innerText();
   expect((await ownDemo.trigger(...object)).status).toBe(202);
-  expect((await ownDemo.trigger(customer, tenant, other)).status).toBe(202);
+  expect((await ownDemo.trigger(...other)).status).toBe(202);
   await row(person, other).waitFor();
   await claimInList(person, object);
   await expect(row(colleague, object).getByTestId('row-state')).toContainText(name);

@@ -4,7 +4,7 @@ import { OBJECTS } from '../support/objects.mjs';
 import { logKinds, logPath, openAndClaim, receiptInk, reject, row } from '../support/pages.mjs';
 
 test('a rejection needs a reason and ends the run', async ({ people, demo }) => {
-  const [customer, tenant, number] = OBJECTS.reject;
+  const object = OBJECTS.reject;
   const person = await people('einkauf');
   expect((await demo.trigger(...object)).status).toBe(202);
   await openAndClaim(person, object);

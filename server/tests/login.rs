@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use axum::Router;
+use axum::extract::Request;
+use axum::http::HeaderMap;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
 use chrono::{DateTime, Utc};
@@ -66,7 +68,7 @@ impl World {
 
     async fn session_of(&self, browser: &Browser) -> Arc<Session> {
         let (_, token) = browser.cookie("cw_session").unwrap();
-        let mut headers = axum::http::HeaderMap::new();
+        let mut headers = HeaderMap::new();
         headers.insert(COOKIE, format!("cw_session={token}").parse().unwrap());
         self.auth().session(&headers).await.unwrap().unwrap()
     }
@@ -360,7 +362,7 @@ async fn new_keys_of_the_provider_are_learnt() {
     let current = router.clone();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let idp = format!("http://{}", listener.local_addr().unwrap());
-    let front = Router::new().fallback(move |request: axum::extract::Request| {
+    let front = Router::new().fallback(move |request: Request| {
         use tower::ServiceExt;
         let router = current.lock().unwrap().clone();
         async move { router.oneshot(request).await }

@@ -130,6 +130,9 @@ impl Orchestrator {
         if chars > OBJECT_NUMBER_CHARS_MAX {
             return Err(TriggerError::ObjectNumberTooLong { chars });
         }
+        // GUIDs are the same in any case; blueprints hold them in lower case.
+        let mut request = request;
+        request.trigger_guid = TriggerGuid::new(request.trigger_guid.as_str().to_lowercase());
         let bucket = self.bucket(&request.tenant()).await?;
         let Some((blueprint, version)) = self.answering(&request, &bucket).await? else {
             let reason = "no active blueprint answers to this triggerGUID";

@@ -18,14 +18,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use bytes::Bytes;
 
-pub use listing::{buckets_are_isolated, listing_cuts_the_limit, listing_is_ordered_and_paged, odd_keys_stay_themselves};
+pub use listing::{
+    buckets_are_isolated, listing_cuts_the_limit, listing_is_ordered_and_paged, odd_keys_stay_themselves,
+};
 pub use races::{
     racing_creators_have_one_winner, racing_increments_lose_nothing, racing_readers_see_whole_objects,
     racing_updaters_have_one_winner,
 };
 pub use reads::{large_objects_come_back_whole, missing_buckets_are_named, missing_keys_are_none, ranges_have_edges};
 pub use writes::{
-    buckets_are_created_once, conditions_decide_writes, deletes_are_idempotent, etags_follow_content, objects_may_be_empty,
+    buckets_are_created_once, conditions_decide_writes, deletes_are_idempotent, etags_follow_content,
+    objects_may_be_empty,
 };
 
 use crate::{BucketName, Condition, ETag, Key, PutError, Store, Stored};

@@ -171,6 +171,8 @@ fn read(claim: &str, value: &Value) -> Result<Vec<String>, ClaimsError> {
 #[cfg(test)]
 #[expect(clippy::unwrap_used, reason = "a test that can't build its own data must fail loudly")]
 mod tests {
+    use openidconnect::core::{CoreEdDsaPrivateSigningKey, CoreJsonWebKeySet, CoreJwsSigningAlgorithm};
+    use openidconnect::{IssuerUrl, Nonce, PrivateSigningKey};
     use serde_json::json;
 
     use super::*;
@@ -217,6 +219,40 @@ mod tests {
         assert_eq!(name(json!({})), "u-1");
         let long = claims(json!({"sub": "x".repeat(TEXT_CHARS_MAX + 1)}));
         assert_eq!(person(&long, None), Err(ClaimsError::Subject));
+    }
+
+    /// A token signed as a provider signs it, with one access token in mind, checked with perhaps another.
+    fn checked(extra: &[(&str, Value)], azp: Option<&str>, access_token: &str) -> Result<(), ClaimsError> {
+        let pem = include_str!("../../tests/support/keys/eddsa.pem");
+        let key = CoreEdDsaPrivateSigningKey::from_ed25519_pem(pem, None).unwrap();
+        let mut claims = claims(json!({})).set_authorized_party(azp.map(|azp| ClientId::new(azp.to_owned())));
+        for (name, value) in extra {
+            claims.additional_claims_mut().claims.insert((*name).to_owned(), value.clone());
+        }
+        let meant = AccessToken::new("access".to_owned());
+        let token = ProviderIdToken::new(claims, &key, CoreJwsSigningAlgorithm::EdDsa, Some(&meant), None).unwrap();
+        let us = ClientId::new("us".to_owned());
+        let issuer = IssuerUrl::new("https://idp.example".to_owned()).unwrap();
+        let keys = CoreJsonWebKeySet::new(vec![key.as_verification_key()]);
+        let now = DateTime::from_timestamp(1, 0).unwrap();
+        let verifier = IdTokenVerifier::new_public_client(us.clone(), issuer, keys)
+            .set_allowed_algs([CoreJwsSigningAlgorithm::EdDsa])
+            .set_time_fn(move || now);
+        let claims = token.claims(&verifier, |_: Option<&Nonce>| Ok(())).unwrap();
+        check(&token, claims, &verifier, &AccessToken::new(access_token.to_owned()), &us, now)
+    }
+
+    #[test]
+    fn what_the_library_leaves_unchecked_is_checked() {
+        assert_eq!(checked(&[], None, "access"), Ok(()));
+        assert_eq!(checked(&[("nbf", json!(61))], Some("us"), "access"), Ok(()));
+        let foreign = ClaimsError::AuthorizedParty { azp: "them".to_owned() };
+        assert_eq!(checked(&[], Some("them"), "access"), Err(foreign));
+        for bad in [json!(62), json!("soon"), json!(null)] {
+            let refused = checked(&[("nbf", bad.clone())], None, "access");
+            assert!(matches!(refused, Err(ClaimsError::NotYetValid { .. })), "{bad}");
+        }
+        assert_eq!(checked(&[], None, "another"), Err(ClaimsError::AccessTokenHash));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use axum::http::StatusCode;
+use axum::http::{HeaderValue, StatusCode};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
@@ -283,7 +283,7 @@ async fn what_is_no_token_is_refused() {
     assert_eq!(ask(headers(&[("authorization", "Basic eDp5")])).await, Err(TriggerAuthError::MissingToken));
     for bad in ["Bearer ", "Bearer x", "Bearer a.b", "Bearer a.b.c", "Bearer a.b.c.d", "Bearer ..", "Bearer ä.ö.ü"] {
         let mut map = HeaderMap::new();
-        map.insert(AUTHORIZATION, axum::http::HeaderValue::from_bytes(bad.as_bytes()).unwrap());
+        map.insert(AUTHORIZATION, HeaderValue::from_bytes(bad.as_bytes()).unwrap());
         assert_eq!(ask(map).await, problem(TokenProblem::Malformed), "{bad}");
     }
     let mut twice = headers(&[("authorization", &good)]);
@@ -306,7 +306,7 @@ async fn the_second_proof_and_the_address_count_too() {
     let ask = |key: Option<&str>, peer: IpAddr| {
         let mut map = headers(&[("authorization", &bearer)]);
         if let Some(key) = key {
-            map.insert(API_KEY_HEADER, axum::http::HeaderValue::from_bytes(key.as_bytes()).unwrap());
+            map.insert(API_KEY_HEADER, HeaderValue::from_bytes(key.as_bytes()).unwrap());
         }
         let auth = &auth;
         async move { auth.verify(&map, peer, "muster", "m1").await }

@@ -19,7 +19,10 @@ pub enum LocalStoreError {
         folder: PathBuf,
     },
     /// A file or folder can't be used.
-    #[error("the store can't {action} `{}`: {source}; check that the path exists, is writable and has free space", path.display())]
+    #[error(
+        "the store can't {action} `{}`: {source}; check that the path exists, is writable and has free space",
+        path.display()
+    )]
     Io {
         /// What was tried.
         action: &'static str,
@@ -29,7 +32,10 @@ pub enum LocalStoreError {
         source: io::Error,
     },
     /// The database file can't be opened or read.
-    #[error("the store's database `{}` can't be opened: {source}; restore the whole folder from a backup if it is damaged", path.display())]
+    #[error(
+        "the store's database `{}` can't be opened: {source}; restore the whole folder from a backup if it is damaged",
+        path.display()
+    )]
     Database {
         /// The file.
         path: PathBuf,
@@ -37,7 +43,10 @@ pub enum LocalStoreError {
         source: Box<redb::Error>,
     },
     /// Written by another version of this program.
-    #[error("the store folder `{}` has format {found}, this version reads format {expected}: use the version that wrote it", folder.display())]
+    #[error(
+        "the store folder `{}` has format {found}, this version reads {expected}: use the version that wrote it",
+        folder.display()
+    )]
     Format {
         /// The folder.
         folder: PathBuf,
@@ -48,7 +57,8 @@ pub enum LocalStoreError {
     },
     /// Blobs without their database: opening would take all of them for left-overs and remove them.
     #[error(
-        "the store folder `{}` holds large objects but no database: restore the whole folder from one backup, or start with an empty one",
+        "the store folder `{}` holds large objects but no database: restore the whole folder from one backup, \
+        or start with an empty one",
         folder.display()
     )]
     Incomplete {

@@ -109,7 +109,9 @@ impl LocalStore {
         let shared = Arc::clone(&self.shared);
         match tokio::task::spawn_blocking(move || read(&shared)).await {
             Ok(answer) => answer,
-            Err(error) => Err(StoreError::Unavailable { reason: format!("a read of the embedded store ended: {error}") }),
+            Err(error) => {
+                Err(StoreError::Unavailable { reason: format!("a read of the embedded store ended: {error}") })
+            }
         }
     }
 
@@ -199,7 +201,13 @@ impl Store for LocalStore {
         unconditional(self.write(Write::Delete { bucket: bucket.clone(), key: key.clone() }).await, bucket)
     }
 
-    async fn list(&self, bucket: &BucketName, prefix: &str, after: Option<&Key>, limit: u32) -> Result<ListPage, StoreError> {
+    async fn list(
+        &self,
+        bucket: &BucketName,
+        prefix: &str,
+        after: Option<&Key>,
+        limit: u32,
+    ) -> Result<ListPage, StoreError> {
         let (bucket, prefix, after) = (bucket.clone(), prefix.to_owned(), after.cloned());
         self.read(move |shared| shared.list(&bucket, &prefix, after.as_ref(), limit)).await
     }
@@ -288,7 +296,8 @@ fn create_tables(database: &Database) -> Result<(), redb::Error> {
 
 /// Removes blobs that the database doesn't name; their number.
 fn sweep(shared: &Shared, database_path: &Path) -> Result<u64, LocalStoreError> {
-    let failed = |error: redb::Error| LocalStoreError::Database { path: database_path.to_owned(), source: Box::new(error) };
+    let failed =
+        |error: redb::Error| LocalStoreError::Database { path: database_path.to_owned(), source: Box::new(error) };
     let snapshot = shared.database.begin_read().map_err(|error| failed(error.into()))?;
     let used = snapshot.open_table(BLOBS).map_err(|error| failed(error.into()))?;
     let folder = shared.blobs.path();

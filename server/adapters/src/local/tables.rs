@@ -97,7 +97,9 @@ impl Shared {
                         continue;
                     }
                     Ok(None) => return Err(damaged(key, format!("the file `{name}` of its bytes is missing"))),
-                    Err(error) if error.kind() == ErrorKind::InvalidData => return Err(damaged(key, error.to_string())),
+                    Err(error) if error.kind() == ErrorKind::InvalidData => {
+                        return Err(damaged(key, error.to_string()));
+                    }
                     Err(error) => return Err(StoreError::Unavailable { reason: format!("file `{name}`: {error}") }),
                 },
             };

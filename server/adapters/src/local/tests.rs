@@ -171,7 +171,8 @@ async fn damaged_files_are_found_out() {
     let at = key("receipt");
     store.put(&bucket(), &at, large(1), Condition::None).await.unwrap();
     let file = blob_files(folder.path()).remove(0);
-    let damages: [(&str, Option<Bytes>); 3] = [("hash", Some(large(2))), ("bytes instead of", Some("x".into())), ("missing", None)];
+    let damages: [(&str, Option<Bytes>); 3] =
+        [("hash", Some(large(2))), ("bytes instead of", Some("x".into())), ("missing", None)];
     for (expected, content) in damages {
         match content {
             Some(bytes) => fs::write(&file, bytes).unwrap(),

@@ -8,7 +8,6 @@
 //! Never: a retry. After a failed commit nothing more is written, because what reached the disk is not known until the
 //! database has been opened anew.
 
-
 use bytes::Bytes;
 use ports::{BucketName, Clock, Condition, Key};
 use redb::{Durability, ReadableTable, Table, WriteTransaction};
@@ -28,9 +27,19 @@ pub(super) struct Request {
 
 /// What to write.
 pub(super) enum Write {
-    CreateBucket { bucket: BucketName },
-    Put { bucket: BucketName, key: Key, content: Content, condition: Condition },
-    Delete { bucket: BucketName, key: Key },
+    CreateBucket {
+        bucket: BucketName,
+    },
+    Put {
+        bucket: BucketName,
+        key: Key,
+        content: Content,
+        condition: Condition,
+    },
+    Delete {
+        bucket: BucketName,
+        key: Key,
+    },
     /// Ends the thread the hard way.
     #[cfg(test)]
     Panic,

@@ -192,10 +192,13 @@ impl Selection {
         ];
         let mut fields: Vec<(FieldName, FieldType)> = Vec::new();
         let note = (settings.note_field.clone(), FieldType::Text);
-        // The blueprint's type wins: one field can be selected in one form only.
-        for (name, field_type) in asked.iter().chain(&required).chain([&note]) {
+        // Known fields first: async-graphql takes an argument of an unknown first field for one of the field around it
+        // and says so, which would look like a second error. The blueprint's type wins, because one field can be
+        // selected in one form only.
+        for (name, own_type) in required.iter().chain([&note]).chain(asked) {
             if fields.iter().all(|(known, _)| known != name) {
-                fields.push((name.clone(), *field_type));
+                let asked_type = asked.iter().find(|(asked, _)| asked == name).map(|(_, asked_type)| *asked_type);
+                fields.push((name.clone(), asked_type.unwrap_or(*own_type)));
             }
         }
         let required = required.into_iter().map(|(name, _)| name).collect();

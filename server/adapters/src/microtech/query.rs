@@ -102,7 +102,9 @@ pub(super) fn write_mutation(
     }
     Ok(format!(
         "mutation {{ {table} {{ rowModify({argument}: {{string: {number}}}, modifyLSN: {lsn}) \
-         {{ {sets}rowSave {{ {back} }} }} }} }}",
+         {{ {key} {sets}rowSave {{ {back} }} }} }} }}",
+        // First, so that the server reports an unknown field after it as just that (see the selection of reads).
+        key = target.key,
         table = target.table,
         argument = access.argument,
         number = string_literal(target.number.as_str()),
@@ -133,7 +135,7 @@ mod tests {
         assert_eq!(
             text.as_deref(),
             Ok("mutation { tblTransactions { rowModify(kf1BelegNr: {string: \"ER-1\"}, modifyLSN: \"17\") \
-                { fldSel30312(set: {string: \"in Freigabe\"}) fldInExtBeaKz(set: {boolean: true}) \
+                { fldBelegNr fldSel30312(set: {string: \"in Freigabe\"}) fldInExtBeaKz(set: {boolean: true}) \
                 rowSave { fldBelegNr fldModifyLSN fldSel30312 fldInExtBeaKz(as: BOOLEAN) } } } }")
         );
     }

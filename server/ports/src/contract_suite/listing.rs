@@ -26,7 +26,7 @@ pub async fn listing_is_ordered_and_paged(suite: &StoreSuite) {
     for key in written.iter().chain(&[key("list"), key("list.json"), key("lisu/z")]) {
         suite.write(key, key.as_str().to_owned()).await;
     }
-    let all: Vec<String> = sorted.iter().map(ToString::to_string).collect();
+    let all: Vec<String> = sorted.map(str::to_owned).to_vec();
     assert_eq!(list(suite, "list/", None, 1_000).await, (all.clone(), false), "everything with the prefix, in order");
     assert_eq!(list(suite, "list/", None, 7).await, (all.clone(), false), "a full last page says that no more follow");
     assert_eq!(list(suite, "list/a", None, 1_000).await.0, all[..5], "a prefix need not end at a slash");

@@ -141,7 +141,11 @@ pub async fn racing_readers_see_whole_objects(suite: &StoreSuite) {
                 let stored = stored.unwrap_or_else(|| panic!("an object that is being replaced is always there"));
                 let first = stored.bytes.first().copied();
                 assert!(stored.bytes.iter().all(|byte| Some(*byte) == first), "a reader saw two contents mixed");
-                assert_eq!(stored.info.size, stored.bytes.len() as u64, "a reader saw one content's size, another's bytes");
+                assert_eq!(
+                    stored.info.size,
+                    stored.bytes.len() as u64,
+                    "a reader saw one content's size, another's bytes"
+                );
             }
         });
     }

@@ -58,7 +58,7 @@ pub async fn large_objects_come_back_whole(suite: &StoreSuite) {
     assert_eq!(stored.info.etag, etag, "etag of a large object");
     assert!(stored.bytes == bytes, "a large object must come back byte for byte");
 
-    let (from, to) = (3_000_001, 3_100_000);
+    let (from, to) = (3_000_001_usize, 3_100_000_usize);
     let part = suite.store.get_range(&suite.bucket, &key, from as u64..to as u64).await;
     let part = must(part, "read part of a large object").unwrap_or_else(|| panic!("the large object is there"));
     assert!(part.bytes == bytes.slice(from..to), "a part of a large object must be the bytes asked for");
@@ -66,7 +66,8 @@ pub async fn large_objects_come_back_whole(suite: &StoreSuite) {
 
     suite.write(&key, "small").await;
     assert_eq!(suite.read(&key).await.bytes, "small", "a small object replaces a large one");
-    let again = must(suite.put(&key, bytes.clone(), Condition::IfMatch(suite.read(&key).await.info.etag)).await, "grow");
+    let again =
+        must(suite.put(&key, bytes.clone(), Condition::IfMatch(suite.read(&key).await.info.etag)).await, "grow");
     assert_eq!(suite.read(&key).await.info.etag, again, "a large object replaces a small one");
     must(suite.store.delete(&suite.bucket, &key).await, "delete a large object");
     assert_eq!(suite.get(&key).await, None, "a deleted large object is gone");

@@ -2,7 +2,7 @@
 
 use workflow::apply::{IssueKind, Refusal};
 use workflow::event::DecideFacts;
-use workflow::vocab::{ClaimId, Decision, FieldName, OperationId};
+use workflow::vocab::{ClaimId, Decision, FieldName, InstanceStatus, OperationId};
 use workflow::{Actor, EventKind};
 
 use crate::fixture::{Run, actor, actor_in, at, name, person, text};
@@ -196,7 +196,7 @@ fn a_finished_run_accepts_nothing() {
     // A run that was finished with an undecided visit: nobody's decision can be named.
     let mut run = Run::new("1190.00");
     run.instance.history.clear();
-    run.instance.state = workflow::instance::State::Final { status: workflow::vocab::InstanceStatus::Canceled };
+    run.instance.state = workflow::instance::State::Final { status: InstanceStatus::Canceled };
     assert_eq!(run.refusal(actor("anna"), claim(1, "op")), Refusal::Final);
 }
 
