@@ -9,8 +9,8 @@ use app::backend::{TasksBackend, Viewer};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use contract::{
-    AppError, ClaimRequest, DecisionRequest, DecisionResult, FeedbackRequest, LogView, TaskCounts, TaskDetail, TaskFilter,
-    TaskList, TaskRow, UnclaimRequest,
+    AppError, ClaimRequest, DecisionRequest, DecisionResult, FeedbackRequest, LogView, TaskCounts, TaskDetail,
+    TaskFilter, TaskList, TaskRow, UnclaimRequest,
 };
 use engine::{DecisionInput, EngineError, InstanceRef, Orchestrator, TaskRef};
 use ports::encode_part;

@@ -106,7 +106,8 @@ pub async fn run(options: DemoOptions) -> Result<(), DemoError> {
     fs::write(&config, config_text(&urls, app_address)).map_err(file(&config))?;
     let settings = Settings::load(Some(&config)).map_err(|e| part("configuration")(&e))?;
 
-    let sim = ErpSim::open(options.data.join("erp"), sim_tenants(&urls, &secrets)?).map_err(|e| part("simulated ERP")(&e))?;
+    let sim =
+        ErpSim::open(options.data.join("erp"), sim_tenants(&urls, &secrets)?).map_err(|e| part("simulated ERP")(&e))?;
     let provider = IdpSim::new(idp_settings(&urls, &secrets, &options.data)?, demo_users());
     let provider = provider.map_err(|e| part("identity provider")(&e))?;
     tokio::spawn(serve_side("simulated ERP", erp, sim.router()));

@@ -78,7 +78,9 @@ fn refusal_error(refusal: &Refusal, zone: Tz) -> AppError {
                 })
                 .collect(),
         },
-        Refusal::Invalid { problems } => AppError::Invalid { problems: problems.iter().map(|p| problem(p, None)).collect() },
+        Refusal::Invalid { problems } => {
+            AppError::Invalid { problems: problems.iter().map(|p| problem(p, None)).collect() }
+        }
         Refusal::Repeat { .. } | Refusal::LimitReached { .. } | Refusal::Corrupt { .. } => internal(refusal),
     }
 }

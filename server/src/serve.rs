@@ -108,8 +108,7 @@ impl Server {
     /// [`StartError::Listen`], [`StartError::Served`].
     pub async fn run(self, ready: impl FnOnce(SocketAddr)) -> Result<(), StartError> {
         let address = self.state.settings.server.address;
-        let listener =
-            TcpListener::bind(address).await.map_err(|reason| StartError::Listen { address, reason })?;
+        let listener = TcpListener::bind(address).await.map_err(|reason| StartError::Listen { address, reason })?;
         let bound = listener.local_addr().map_err(|reason| StartError::Listen { address, reason })?;
         let timers = tokio::spawn(self.engine().clone().run_timers());
         let sweep = tokio::spawn(sweep_sessions(self.state.auth.clone()));

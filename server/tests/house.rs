@@ -26,10 +26,7 @@ fn allowed() -> BTreeMap<&'static str, BTreeSet<&'static str>> {
         ("engine", BTreeSet::from(["workflow", "ports"])),
         ("adapters", BTreeSet::from(["ports"])),
         ("sim", BTreeSet::from(["ports", "engine"])),
-        (
-            "server",
-            BTreeSet::from(["app", "contract", "vocab", "workflow", "ports", "engine", "adapters", "sim"]),
-        ),
+        ("server", BTreeSet::from(["app", "contract", "vocab", "workflow", "ports", "engine", "adapters", "sim"])),
         ("xtask", BTreeSet::new()),
     ])
 }
@@ -39,7 +36,11 @@ fn crates_know_only_whom_they_may() {
     let metadata = MetadataCommand::new().manifest_path(root().join("Cargo.toml")).no_deps().exec().unwrap();
     let ours: BTreeSet<String> = metadata.packages.iter().map(|package| package.name.to_string()).collect();
     let allowed = allowed();
-    assert_eq!(ours, allowed.keys().map(|name| (*name).to_owned()).collect(), "a crate came or went: say so in DESIGN §2");
+    assert_eq!(
+        ours,
+        allowed.keys().map(|name| (*name).to_owned()).collect(),
+        "a crate came or went: say so in DESIGN §2"
+    );
     for package in &metadata.packages {
         let name = package.name.to_string();
         let edges: BTreeSet<String> = package
@@ -62,7 +63,11 @@ fn crates_know_only_whom_they_may() {
 fn the_browser_never_gets_the_servers_half() {
     let metadata = MetadataCommand::new()
         .manifest_path(root().join("Cargo.toml"))
-        .other_options(vec!["--filter-platform".to_owned(), "wasm32-unknown-unknown".to_owned(), "--offline".to_owned()])
+        .other_options(vec![
+            "--filter-platform".to_owned(),
+            "wasm32-unknown-unknown".to_owned(),
+            "--offline".to_owned(),
+        ])
         .exec()
         .unwrap();
     let graph = metadata.resolve.unwrap();
@@ -81,14 +86,18 @@ fn the_browser_never_gets_the_servers_half() {
         .filter(|dependency| dependency.kind == DependencyKind::Normal && !dependency.optional)
         .map(|dependency| dependency.name.clone())
         .collect();
-    assert!(!app_plain.contains("leptos_axum") && !app_plain.contains("async-trait"), "server-only crates are optional");
+    assert!(
+        !app_plain.contains("leptos_axum") && !app_plain.contains("async-trait"),
+        "server-only crates are optional"
+    );
     for ours in ["frontend", "app", "contract", "vocab"] {
         let package = metadata.packages.iter().find(|package| package.name.as_str() == ours).unwrap();
         let node = nodes[&package.id];
         for dependency in &node.deps {
             let name = &names[&dependency.pkg];
             let optional = package.dependencies.iter().any(|declared| declared.name == *name && declared.optional);
-            let banned = ["tokio", "axum", "engine", "workflow", "ports", "adapters", "sim", "server"].contains(&name.as_str())
+            let banned = ["tokio", "axum", "engine", "workflow", "ports", "adapters", "sim", "server"]
+                .contains(&name.as_str())
                 || name.starts_with("aws-");
             assert!(optional || !banned, "{ours} must not bring {name} to the browser");
         }

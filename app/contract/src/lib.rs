@@ -13,8 +13,8 @@ pub use error::{AppError, ChangedValue, FieldProblem, FieldProblemKind, RefusalR
 pub use log::{LogEntryView, LogFact, LogView};
 pub use push::PushMessage;
 pub use task::{
-    ClaimRequest, DecisionRequest, DecisionResult, DocumentView, DocumentState, FeedbackRequest, FormField, Me, SummaryCell,
-    TaskCounts, TaskDetail, TaskFilter, TaskList, TaskNotice, TaskRow, TenantView, UnclaimRequest,
+    ClaimRequest, DecisionRequest, DecisionResult, DocumentState, DocumentView, FeedbackRequest, FormField, Me,
+    SummaryCell, TaskCounts, TaskDetail, TaskFilter, TaskList, TaskNotice, TaskRow, TenantView, UnclaimRequest,
 };
 pub use vocab;
 

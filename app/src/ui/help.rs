@@ -58,8 +58,8 @@ impl Help {
 
 /// Calls `act` with each plain key pressed outside inputs while the caller's component lives. Where `act` says it used
 /// the key, the browser doesn't.
-pub(crate) fn on_keys(act: impl Fn(&str) -> bool + 'static) {
-    let act = StoredValue::new_local(act);
+pub(crate) fn on_keys(act: impl Fn(&str) -> bool + Send + Sync + 'static) {
+    let act = StoredValue::new(act);
     let help = use_context::<Help>();
     Effect::new(move |_| {
         let handle = window_event_listener(ev::keydown, move |event| {

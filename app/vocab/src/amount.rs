@@ -54,7 +54,9 @@ pub fn canonical_amount(typed: &str) -> Result<String, AmountError> {
         return Err(AmountError::NotANumber);
     }
     let (integer, fraction) = split(body)?;
-    if integer.is_empty() || !integer.bytes().all(|b| b.is_ascii_digit()) || !fraction.bytes().all(|b| b.is_ascii_digit())
+    if integer.is_empty()
+        || !integer.bytes().all(|b| b.is_ascii_digit())
+        || !fraction.bytes().all(|b| b.is_ascii_digit())
     {
         return Err(AmountError::NotANumber);
     }
@@ -102,7 +104,10 @@ fn split(body: &str) -> Result<(String, String), AmountError> {
     let mut groups = integer.split(grouping);
     let first = groups.next().unwrap_or("");
     let rest: Vec<&str> = groups.collect();
-    if first.is_empty() || first.len() > 3 || rest.iter().any(|g| g.len() != 3) || (decimal.is_some() && fraction.is_empty())
+    if first.is_empty()
+        || first.len() > 3
+        || rest.iter().any(|g| g.len() != 3)
+        || (decimal.is_some() && fraction.is_empty())
     {
         return Err(AmountError::NotANumber);
     }

@@ -39,11 +39,7 @@ struct Script {
 
 impl Script {
     fn new(puts: impl IntoIterator<Item = Put>) -> Self {
-        Self {
-            puts: Mutex::new(puts.into_iter().collect()),
-            content: Mutex::new(None),
-            sent: Mutex::new(Vec::new()),
-        }
+        Self { puts: Mutex::new(puts.into_iter().collect()), content: Mutex::new(None), sent: Mutex::new(Vec::new()) }
     }
 }
 

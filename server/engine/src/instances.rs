@@ -54,13 +54,19 @@ impl Orchestrator {
 
     /// Applies one event: load → apply → one conditional PUT, again when somebody else was faster. The event names what
     /// it is meant for, so that applying it again never means something else.
-    pub(crate) async fn step(&self, at: &InstanceRef, actor: &Actor, kind: &EventKind) -> Result<Committed, EngineError> {
+    pub(crate) async fn step(
+        &self,
+        at: &InstanceRef,
+        actor: &Actor,
+        kind: &EventKind,
+    ) -> Result<Committed, EngineError> {
         let bucket = self.bucket(&at.tenant).await?;
         let key = keys::instance(&at.tenant.tenant, &at.workflow_id, &at.instance_id)?;
         for _ in 0..STEP_TRIES_MAX {
             let Loaded { instance, etag, blueprint } = self.load_known(at).await?;
             let commit_id = self.ids().random_id();
-            let event = Event { at: self.now(), actor: actor.clone(), commit_id: commit_id.clone(), kind: kind.clone() };
+            let event =
+                Event { at: self.now(), actor: actor.clone(), commit_id: commit_id.clone(), kind: kind.clone() };
             let next = workflow::apply(&blueprint, &instance, event)?.instance;
             check(&next)?;
             let bytes = to_bytes(&key, &next)?;

@@ -81,7 +81,12 @@ impl Orchestrator {
     }
 
     /// Turns a lock into the pointer to its run; losing is fine: whoever won knows at least as much.
-    pub(crate) async fn release_lock(&self, bucket: &BucketName, key: &Key, held: &HeldLock) -> Result<(), EngineError> {
+    pub(crate) async fn release_lock(
+        &self,
+        bucket: &BucketName,
+        key: &Key,
+        held: &HeldLock,
+    ) -> Result<(), EngineError> {
         let etag = match &held.etag {
             Some(etag) => etag.clone(),
             // The write was found to be ours only by reading back: its tag, while it is still ours.

@@ -7,11 +7,11 @@ use chrono::{DateTime, Utc};
 use ports::{BucketName, Clock, ErpRead, ErpWrite, Hints, IdSource, Store};
 use workflow::vocab::TenantKey;
 
+use crate::EngineError;
 use crate::blueprints::BlueprintCache;
 use crate::effects::EffectRunner;
 use crate::index::TaskIndex;
 use crate::tenants::Tenants;
-use crate::EngineError;
 
 /// Receipt hashes remembered.
 const HASHES_MAX: usize = 10_000;

@@ -49,7 +49,11 @@ impl Orchestrator {
     }
 
     /// The receipts of a run, each looked at.
-    pub(crate) async fn receipts(&self, instance: &Instance, blueprint: &Blueprint) -> Result<Vec<Receipt>, EngineError> {
+    pub(crate) async fn receipts(
+        &self,
+        instance: &Instance,
+        blueprint: &Blueprint,
+    ) -> Result<Vec<Receipt>, EngineError> {
         let bucket = self.bucket(&instance.start.tenant_key()).await?;
         let mut out = Vec::with_capacity(blueprint.documents.len());
         for document in &blueprint.documents {
@@ -81,12 +85,8 @@ impl Orchestrator {
         let mut out = Vec::with_capacity(blueprint.documents.len());
         for document in &blueprint.documents {
             let key = Self::receipt_key(instance, &document.key)?;
-            let proof = |version, sha256| ReceiptProof {
-                name: document.name.clone(),
-                key: key.to_string(),
-                version,
-                sha256,
-            };
+            let proof =
+                |version, sha256| ReceiptProof { name: document.name.clone(), key: key.to_string(), version, sha256 };
             out.push(match self.store().head(&bucket, &key).await? {
                 None => proof(None, None),
                 Some(info) => {

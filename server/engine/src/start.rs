@@ -8,11 +8,13 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use ports::{BucketName, Condition, ETag, ErpError, ErpObject, ErpTarget};
 use serde::{Deserialize, Serialize};
+use workflow::event::Actor;
 use workflow::expr::Env;
 use workflow::instance::StartFacts;
 use workflow::log::ConditionResult;
-use workflow::vocab::{CustomerId, InstanceId, ObjectNumber, TenantId, TenantKey, TriggerGuid, TriggerSource, WorkflowId};
-use workflow::event::Actor;
+use workflow::vocab::{
+    CustomerId, InstanceId, ObjectNumber, TenantId, TenantKey, TriggerGuid, TriggerSource, WorkflowId,
+};
 use workflow::{Blueprint, EventKind, Instance, Refusal};
 
 use crate::commit::{Written, conditional_write};
@@ -82,7 +84,9 @@ pub enum TriggerError {
         number: String,
     },
     /// Another blueprint's run is unfinished for this object.
-    #[error("object {number} is in run {run} of blueprint {workflow}, which is not finished: finish or cancel it first")]
+    #[error(
+        "object {number} is in run {run} of blueprint {workflow}, which is not finished: finish or cancel it first"
+    )]
     OtherRun {
         /// Object.
         number: ObjectNumber,
@@ -223,7 +227,10 @@ impl Orchestrator {
             // the object no longer asks for anything (trace `delayed_copy`).
             object = self.read_object(&case.target, &case.blueprint).await?;
             if !object.state.asks_for_start() {
-                let reason = format!("run {} of this object is finished and the ERP asks for no new one", held.start.instance_id);
+                let reason = format!(
+                    "run {} of this object is finished and the ERP asks for no new one",
+                    held.start.instance_id
+                );
                 self.journal(&case.bucket, &case.request, case.source, "ignored", &reason, None).await?;
                 return Ok(TriggerAnswer::Ignored { reason });
             }
@@ -340,8 +347,9 @@ impl Orchestrator {
         tracing::debug!(run = %facts.instance_id, first = (written != Written::Lost), "active key");
         let blueprint = self.blueprint(&at.tenant, &facts.workflow_id, facts.version).await?;
         let now: DateTime<Utc> = self.now();
-        let first = workflow::start(&blueprint, facts.clone(), object.values.clone(), filter, now, self.ids().random_id())
-            .map_err(EngineError::from)?;
+        let first =
+            workflow::start(&blueprint, facts.clone(), object.values.clone(), filter, now, self.ids().random_id())
+                .map_err(EngineError::from)?;
         let created = self.create(&at, first.instance, blueprint).await?;
         self.point_lock(bucket, lock, held).await;
         if let Some(committed) = created {
@@ -364,7 +372,7 @@ impl Orchestrator {
                 self.kick(committed);
                 Ok(())
             }
-            Err(EngineError::Refused(Refusal::Repeat { .. } | Refusal::Final)) => Ok(()),
+            Err(EngineError::Refused(Refusal::Repeat { .. } | Refusal::Final | Refusal::LimitReached { .. })) => Ok(()),
             Err(error) => Err(error),
         }
     }
@@ -396,6 +404,8 @@ fn filter(blueprint: &Blueprint, object: &ErpObject) -> Result<(Option<Condition
     let (result, error) = workflow::apply::evaluate(expression, &Env::new().with("object", values));
     match (result.result, error) {
         (Some(passes), _) => Ok((Some(result), passes)),
-        (None, error) => Err(TriggerError::Filter { reason: error.map_or_else(|| "no answer".to_owned(), |e| e.to_string()) }),
+        (None, error) => {
+            Err(TriggerError::Filter { reason: error.map_or_else(|| "no answer".to_owned(), |e| e.to_string()) })
+        }
     }
 }

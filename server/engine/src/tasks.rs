@@ -211,8 +211,10 @@ impl Orchestrator {
         }
         match self.step(at, actor, &kind).await {
             Ok(committed) => {
-                let outcome =
-                    Outcome { revision: committed.instance.revision, erp_confirmed: committed.instance.effects.is_empty() };
+                let outcome = Outcome {
+                    revision: committed.instance.revision,
+                    erp_confirmed: committed.instance.effects.is_empty(),
+                };
                 self.kick(committed);
                 Ok(outcome)
             }

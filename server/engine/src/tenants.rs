@@ -45,7 +45,12 @@ impl Tenants {
     }
 
     /// The tenant's bucket, created on first use and checked to be theirs.
-    pub(crate) async fn bucket(&self, store: &dyn Store, tenant: &TenantKey, mark: &str) -> Result<BucketName, EngineError> {
+    pub(crate) async fn bucket(
+        &self,
+        store: &dyn Store,
+        tenant: &TenantKey,
+        mark: &str,
+    ) -> Result<BucketName, EngineError> {
         let Some(cell) = self.checked.get(tenant) else {
             return Err(EngineError::UnknownTenant { tenant: tenant.to_string() });
         };

@@ -27,7 +27,9 @@ pub enum BucketNameError {
         text: String,
     },
     /// A character has no counterpart.
-    #[error("{part} `{text}` holds `{found}`, which a bucket name can't carry: use letters, digits, space, `-`, `_` or `.`")]
+    #[error(
+        "{part} `{text}` holds `{found}`, which a bucket name can't carry: use letters, digits, space, `-`, `_` or `.`"
+    )]
     Character {
         /// `customerID`, `tenantID` or `env`.
         part: &'static str,
@@ -37,7 +39,9 @@ pub enum BucketNameError {
         found: char,
     },
     /// Too long.
-    #[error("the bucket name `{name}` has {chars} characters, at most {BUCKET_CHARS_MAX} are possible: shorten customer or tenant")]
+    #[error(
+        "the bucket name `{name}` has {chars} characters, at most {BUCKET_CHARS_MAX} are possible: shorten customer or tenant"
+    )]
     TooLong {
         /// The name.
         name: String,

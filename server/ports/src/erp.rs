@@ -155,7 +155,9 @@ impl ErpError {
     pub fn is_transient(&self) -> bool {
         match self {
             Self::Unavailable { .. } | Self::NotConfirmed { .. } => true,
-            Self::NoObject { .. } | Self::UnknownFields { .. } | Self::Refused { .. } | Self::NotConfigured { .. } => false,
+            Self::NoObject { .. } | Self::UnknownFields { .. } | Self::Refused { .. } | Self::NotConfigured { .. } => {
+                false
+            }
         }
     }
 }

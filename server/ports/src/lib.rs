@@ -14,7 +14,12 @@ mod store;
 
 pub use bucket::{BUCKET_CHARS_MAX, BucketName, BucketNameError};
 pub use clock::{Clock, IdSource};
-pub use erp::{ErpError, ErpFields, ErpMutation, ErpObject, ErpRead, ErpSet, ErpState, ErpTarget, ErpWrite, ErpWritten};
+pub use erp::{
+    ErpError, ErpFields, ErpMutation, ErpObject, ErpRead, ErpSet, ErpState, ErpTarget, ErpWrite, ErpWritten,
+};
 pub use hints::{Hint, Hints};
-pub use store::{Condition, ETag, KEY_BYTES_MAX, Key, KeyError, ListPage, ObjectInfo, PutError, Store, StoreError, Stored, encode_part};
+pub use store::{
+    Condition, ETag, KEY_BYTES_MAX, Key, KeyError, ListPage, ObjectInfo, PutError, Store, StoreError, Stored,
+    encode_part,
+};
 pub use workflow::{self, vocab};

@@ -194,7 +194,13 @@ pub trait Store: Send + Sync + 'static {
     /// Deletes an object; a missing one is fine.
     async fn delete(&self, bucket: &BucketName, key: &Key) -> Result<(), StoreError>;
     /// Lists keys with a prefix, after a key, at most `limit` (≤ 1000).
-    async fn list(&self, bucket: &BucketName, prefix: &str, after: Option<&Key>, limit: u32) -> Result<ListPage, StoreError>;
+    async fn list(
+        &self,
+        bucket: &BucketName,
+        prefix: &str,
+        after: Option<&Key>,
+        limit: u32,
+    ) -> Result<ListPage, StoreError>;
 }
 
 #[cfg(test)]

@@ -15,7 +15,13 @@ use super::row::cells;
 use super::{log_view, moment, shown_text};
 
 /// The view of a task; none where the run has no such visit.
-pub(crate) fn task_detail(opened: &OpenedTask, task: &TaskRef, actor: &Actor, me: &UserId, zone: Tz) -> Option<TaskDetail> {
+pub(crate) fn task_detail(
+    opened: &OpenedTask,
+    task: &TaskRef,
+    actor: &Actor,
+    me: &UserId,
+    zone: Tz,
+) -> Option<TaskDetail> {
     let OpenedTask { instance, blueprint, object, receipts } = opened;
     let open = instance.open_task().filter(|open| open.visit == task.visit);
     let taken = decision_of(instance, task.visit);
@@ -106,7 +112,8 @@ fn detail_row(
     let open = instance.open_visit() == Some(task.visit);
     let holder = claim.map(|claim| &claim.by);
     let decided = instance.taken_decisions().into_iter().find(|taken| taken.visit == task.visit);
-    let opened_at = instance.history.iter().find(|entry| entry.visit == Some(task.visit)).map_or(instance.started_at, |e| e.at);
+    let opened_at =
+        instance.history.iter().find(|entry| entry.visit == Some(task.visit)).map_or(instance.started_at, |e| e.at);
     TaskRow {
         task_id: task.encode(),
         step_title: step.title.clone(),

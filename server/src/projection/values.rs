@@ -27,9 +27,8 @@ pub(crate) fn shown_text(field: Option<&FieldDecl>, value: &FieldValue) -> Strin
                 }
             }
             FieldType::Number => format_amount_de(text, 0),
-            FieldType::Date => {
-                NaiveDate::parse_from_str(text, "%Y-%m-%d").map_or_else(|_| text.clone(), |d| d.format("%d.%m.%Y").to_string())
-            }
+            FieldType::Date => NaiveDate::parse_from_str(text, "%Y-%m-%d")
+                .map_or_else(|_| text.clone(), |d| d.format("%d.%m.%Y").to_string()),
             FieldType::Text
             | FieldType::Multiline
             | FieldType::Boolean

@@ -6,7 +6,8 @@ use app::backend::Viewer;
 use axum::body::Body;
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{
-    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE, RANGE,
+    ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE,
+    RANGE,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -98,15 +99,17 @@ fn describe(headers: &mut HeaderMap, info: &ObjectInfo, part: Option<&Range<u64>
         headers.insert(ETAG, tag);
     }
     if let Some(part) = part
-        && let Ok(value) = HeaderValue::from_str(&format!("bytes {}-{}/{}", part.start, part.end.saturating_sub(1), info.size))
+        && let Ok(value) =
+            HeaderValue::from_str(&format!("bytes {}-{}/{}", part.start, part.end.saturating_sub(1), info.size))
     {
         headers.insert(CONTENT_RANGE, value);
     }
 }
 
 fn unsatisfiable(info: &ObjectInfo) -> Response {
-    let mut response = Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "range", format!("the receipt has {} bytes", info.size))
-        .into_response();
+    let mut response =
+        Problem::new(StatusCode::RANGE_NOT_SATISFIABLE, "range", format!("the receipt has {} bytes", info.size))
+            .into_response();
     if let Ok(value) = HeaderValue::from_str(&format!("bytes */{}", info.size)) {
         response.headers_mut().insert(CONTENT_RANGE, value);
     }
@@ -148,12 +151,8 @@ mod tests {
     fn wanted(text: &str, size: u64) -> Wanted {
         let mut headers = HeaderMap::new();
         headers.insert(RANGE, HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("")));
-        let info = ObjectInfo {
-            etag: ETag("e".to_owned()),
-            size,
-            version: None,
-            modified: chrono::DateTime::UNIX_EPOCH,
-        };
+        let info =
+            ObjectInfo { etag: ETag("e".to_owned()), size, version: None, modified: chrono::DateTime::UNIX_EPOCH };
         range(&headers, &info)
     }
 

@@ -47,8 +47,7 @@ pub(crate) fn router(state: AppState) -> Router {
     let screens = pages::router()
         .route_layer(middleware::from_fn_with_state(state.clone(), add_viewer))
         .route_layer(middleware::from_fn_with_state(state.auth.clone(), require_session));
-    let landing = pages::landing()
-        .route_layer(middleware::from_fn_with_state(state.auth.clone(), load_session));
+    let landing = pages::landing().route_layer(middleware::from_fn_with_state(state.auth.clone(), load_session));
     Router::new()
         .merge(signed_in)
         .merge(functions)
@@ -84,7 +83,8 @@ async fn own_pages_only(State(state): State<AppState>, request: Request, next: N
     if state.auth.is_same_origin(request.headers()) {
         return next.run(request).await;
     }
-    Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "this address takes requests from its own pages only").into_response()
+    Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "this address takes requests from its own pages only")
+        .into_response()
 }
 
 /// Headers every answer carries. Pages set their own, stricter by a nonce, policy.

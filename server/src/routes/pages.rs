@@ -53,12 +53,13 @@ pub(crate) async fn server_function(State(state): State<AppState>, request: Requ
 /// What server functions and components find: the backend, who asks, and the page's policy.
 fn context(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
     let backend: Arc<dyn TasksBackend> = Arc::new(state.backend.clone());
+    let provider: Arc<str> = provider_origin(&state.settings.oidc.issuer).into();
     move || {
         provide_context(Arc::clone(&backend));
         let viewer = use_context::<Parts>().and_then(|parts| parts.extensions.get::<Viewer>().cloned());
         provide_context::<Option<Viewer>>(viewer);
         if let (Some(nonce), Some(response)) = (use_nonce(), use_context::<ResponseOptions>())
-            && let Ok(policy) = HeaderValue::from_str(&policy(&nonce.to_string()))
+            && let Ok(policy) = HeaderValue::from_str(&policy(&nonce.to_string(), &provider))
         {
             response.insert_header(CONTENT_SECURITY_POLICY, policy);
         }
@@ -66,10 +67,17 @@ fn context(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
 }
 
 /// The policy that the receipt viewer and hydration work under with zero violations (UI.md "PDF viewer").
-fn policy(nonce: &str) -> String {
+///
+/// A logout is a form whose answer leads to the identity provider, and browsers hold redirects of forms to `form-action`.
+fn policy(nonce: &str, provider: &str) -> String {
     format!(
         "default-src 'none'; script-src 'self' 'nonce-{nonce}' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; \
-         img-src 'self' blob: data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; \
+         img-src 'self' blob: data:; font-src 'self'; connect-src 'self'; form-action 'self' {provider}; base-uri 'none'; \
          frame-ancestors 'none'"
     )
+}
+
+/// Scheme, host and port of the identity provider; nothing where its address can't be read.
+fn provider_origin(issuer: &str) -> String {
+    openidconnect::url::Url::parse(issuer).map(|url| url.origin().ascii_serialization()).unwrap_or_default()
 }

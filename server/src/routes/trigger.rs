@@ -160,7 +160,9 @@ fn trigger_problem(error: &TriggerError) -> Problem {
     let text = error.to_string();
     match error {
         TriggerError::ObjectNumberTooLong { .. } => malformed("objectNumber", text),
-        TriggerError::NoBlueprint { .. } => Problem::new(StatusCode::NOT_FOUND, "no-blueprint", text).with("field", "triggerGUID"),
+        TriggerError::NoBlueprint { .. } => {
+            Problem::new(StatusCode::NOT_FOUND, "no-blueprint", text).with("field", "triggerGUID")
+        }
         TriggerError::NoObject { .. } => {
             Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "no-object", text).with("field", "objectNumber")
         }
@@ -185,9 +187,7 @@ fn engine_problem(error: &EngineError) -> Problem {
         | EngineError::WriteRefused { .. } => {
             later("store-unavailable", "the store is not available right now: send the trigger again, a repeat is safe")
         }
-        EngineError::UnknownTenant { .. } => {
-            Problem::new(StatusCode::NOT_FOUND, "tenant-unknown", error.to_string())
-        }
+        EngineError::UnknownTenant { .. } => Problem::new(StatusCode::NOT_FOUND, "tenant-unknown", error.to_string()),
         EngineError::Erp(_)
         | EngineError::BucketName(_)
         | EngineError::Key(_)
@@ -200,8 +200,12 @@ fn engine_problem(error: &EngineError) -> Problem {
             let contract::AppError::Internal { incident } = crate::failure::internal(error) else {
                 return Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "see the server's log");
             };
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "the trigger could not be served; see the server's log")
-                .with("incident", incident)
+            Problem::new(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "internal",
+                "the trigger could not be served; see the server's log",
+            )
+            .with("incident", incident)
         }
     }
 }
@@ -219,7 +223,8 @@ mod tests {
     fn bad_members_are_named() {
         let good = r#"{"customerID":"a","tenantID":"b","triggerGUID":"c","objectNumber":"d"}"#;
         assert!(parse(good.as_bytes()).is_ok());
-        let long = format!(r#"{{"customerID":"a","tenantID":"b","triggerGUID":"c","objectNumber":"{}"}}"#, "x".repeat(201));
+        let long =
+            format!(r#"{{"customerID":"a","tenantID":"b","triggerGUID":"c","objectNumber":"{}"}}"#, "x".repeat(201));
         let cases = [
             ("{", "not JSON"),
             ("[]", "not a JSON object"),

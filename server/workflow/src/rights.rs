@@ -77,7 +77,9 @@ pub fn row_actions(
     match holder {
         Some(holder) if holder.id == person.id => BTreeSet::from([Action::Unclaim]),
         Some(_) => BTreeSet::new(),
-        None if assigned(assign, person, groups) && !assign.not_by.iter().any(decided) => BTreeSet::from([Action::Claim]),
+        None if assigned(assign, person, groups) && !assign.not_by.iter().any(decided) => {
+            BTreeSet::from([Action::Claim])
+        }
         None => BTreeSet::new(),
     }
 }
@@ -147,10 +149,10 @@ pub(crate) fn permit(
     }
 }
 
-/// Whether a step is assigned to this person, by group, by id or by the name they sign in with.
+/// Whether a step is assigned to this person, by group or by the identity provider's id. Never by a name: people may be
+/// able to change theirs.
 fn assigned(assign: &Assignment, person: &Person, groups: &BTreeSet<GroupName>) -> bool {
-    assign.groups.iter().any(|group| groups.contains(group))
-        || assign.users.iter().any(|user| *user == person.id || user.as_str() == person.name)
+    assign.groups.iter().any(|group| groups.contains(group)) || assign.users.iter().any(|user| *user == person.id)
 }
 
 fn user_steps(blueprint: &Blueprint) -> impl Iterator<Item = &UserStep> {

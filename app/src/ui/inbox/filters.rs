@@ -20,7 +20,7 @@ fn url(filter: &TaskFilter) -> String {
 #[component]
 pub(crate) fn Filters(model: Model, filter: Memo<TaskFilter>) -> impl IntoView {
     let locale = use_locale();
-    let navigate = StoredValue::new_local(use_navigate());
+    let navigate = StoredValue::new(use_navigate());
     let change = Callback::new(move |(filter, replace): (TaskFilter, bool)| {
         let options = NavigateOptions { replace, scroll: false, ..NavigateOptions::default() };
         navigate.with_value(|navigate| navigate(&url(&filter), options));

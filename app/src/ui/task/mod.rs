@@ -59,7 +59,7 @@ pub(crate) fn TaskPage() -> impl IntoView {
 fn TaskScreen(detail: TaskDetail) -> impl IntoView {
     let locale = use_locale();
     let memory = use_memory();
-    let navigate = StoredValue::new_local(use_navigate());
+    let navigate = StoredValue::new(use_navigate());
     let leave = Callback::new(move |()| {
         let url = memory.inbox_url_untracked();
         navigate.with_value(|navigate| navigate(&url, NavigateOptions::default()));

@@ -113,7 +113,7 @@ pub struct UserStep {
 pub struct Assignment {
     /// Groups; mandatory unless a user is named (spec 001 §8.5).
     pub groups: Vec<GroupName>,
-    /// People, by id or by the name they sign in with.
+    /// People, by the identity provider's id (`sub`).
     pub users: Vec<UserId>,
     /// Four eyes: not who decided one of these steps in this run.
     pub not_by: Vec<StepId>,

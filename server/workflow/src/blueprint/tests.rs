@@ -1,3 +1,5 @@
+//! Tests of this module.
+
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
 mod problems;

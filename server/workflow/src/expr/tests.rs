@@ -1,3 +1,5 @@
+//! Tests of this module.
+
 #![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -119,7 +119,7 @@ pub(crate) fn blueprint() -> Blueprint {
         hint: None,
         assign: Assignment {
             groups: vec![GroupName::new("buchhaltung")],
-            users: vec![UserId::new("Dora")],
+            users: vec![UserId::new("dora")],
             not_by: vec![StepId::new("sachlich")],
         },
         fields: vec![shown("fldGesamtBrutto"), shown("fldKostenstelle")],

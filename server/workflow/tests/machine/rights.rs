@@ -22,7 +22,7 @@ fn the_table_of_rights() {
         who(&blueprint, move |blueprint, actor| may_list(blueprint.user_step(&StepId::new(step)).unwrap(), actor))
     };
     assert_eq!(listed("sachlich"), ["anna", "carl"]);
-    assert_eq!(listed("kaufmaennisch"), ["bert", "carl", "dora"], "by group, and dora by name");
+    assert_eq!(listed("kaufmaennisch"), ["bert", "carl", "dora"], "by group, and dora by her id");
 }
 
 #[test]
