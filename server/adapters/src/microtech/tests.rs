@@ -2,6 +2,7 @@
 //! simulator, from the server crate.
 #![expect(clippy::unwrap_used, reason = "a test that can't set up its server has failed")]
 
+use ports::vocab::FieldValue;
 use std::sync::{Arc, Mutex};
 
 use axum::body::Bytes;
