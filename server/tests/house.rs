@@ -66,7 +66,7 @@ fn the_browser_never_gets_the_servers_half() {
         .other_options(vec![
             "--filter-platform".to_owned(),
             "wasm32-unknown-unknown".to_owned(),
-            "--offline".to_owned(),
+            "--locked".to_owned(),
         ])
         .exec()
         .unwrap();
