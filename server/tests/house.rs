@@ -63,11 +63,7 @@ fn crates_know_only_whom_they_may() {
 fn the_browser_never_gets_the_servers_half() {
     let metadata = MetadataCommand::new()
         .manifest_path(root().join("Cargo.toml"))
-        .other_options(vec![
-            "--filter-platform".to_owned(),
-            "wasm32-unknown-unknown".to_owned(),
-            "--locked".to_owned(),
-        ])
+        .other_options(vec!["--filter-platform".to_owned(), "wasm32-unknown-unknown".to_owned(), "--locked".to_owned()])
         .exec()
         .unwrap();
     let graph = metadata.resolve.unwrap();
