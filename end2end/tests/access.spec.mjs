@@ -7,8 +7,11 @@ import { logPath, openAndClaim, receiptInk, row } from '../support/pages.mjs';
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 async function check(person, screen) {
+  // axe puts a style sheet of its own into the page, which the page's policy rightly refuses: that is no fault of the page.
+  const before = person.problems.length;
   // The text layer lies transparent over the drawn page; its contrast means nothing.
   const { violations } = await new AxeBuilder({ page: person.page }).withTags(RULES).exclude('.textLayer').analyze();
+  person.problems.push(...person.problems.splice(before).filter(problem => !/style-src/.test(problem)));
   const serious = violations
     .filter(violation => ['serious', 'critical'].includes(violation.impact))
     .map(violation => `${violation.id}: ${violation.nodes.map(node => node.target.join(' ')).join(' | ')}`);

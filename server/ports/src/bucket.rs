@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn pairs_map_to_legal_names() {
         assert_eq!(name("muster", "m1").as_deref(), Ok("muster-m1-prod-mbcom-cloud"));
-        assert_eq!(name("Müller & Söhne", "m1").is_err(), true);
+        assert!(name("Müller & Söhne", "m1").is_err());
         assert_eq!(name("Müller Söhne", "Nord_2").as_deref(), Ok("mueller-soehne-nord-2-prod-mbcom-cloud"));
         assert_eq!(name(" A  B ", "--x--").as_deref(), Ok("a-b-x-prod-mbcom-cloud"));
     }

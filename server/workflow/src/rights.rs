@@ -152,7 +152,7 @@ pub(crate) fn permit(
 /// Whether a step is assigned to this person, by group or by the identity provider's id. Never by a name: people may be
 /// able to change theirs.
 fn assigned(assign: &Assignment, person: &Person, groups: &BTreeSet<GroupName>) -> bool {
-    assign.groups.iter().any(|group| groups.contains(group)) || assign.users.iter().any(|user| *user == person.id)
+    assign.groups.iter().any(|group| groups.contains(group)) || assign.users.contains(&person.id)
 }
 
 fn user_steps(blueprint: &Blueprint) -> impl Iterator<Item = &UserStep> {

@@ -60,9 +60,9 @@ impl Page {
     pub(super) fn text(&mut self, x: f64, y: f64, style: Style, text: &str) {
         let font = if style.bold { "F2" } else { "F1" };
         let (r, g, b) = style.colour;
-        let _ = write!(
+        let _ = writeln!(
             self.content,
-            "BT /{font} {size} Tf {r} {g} {b} rg {x:.2} {y:.2} Td ({escaped}) Tj ET\n",
+            "BT /{font} {size} Tf {r} {g} {b} rg {x:.2} {y:.2} Td ({escaped}) Tj ET",
             size = style.size,
             escaped = escaped(text),
         );
@@ -146,7 +146,7 @@ impl Objects {
         let size = self.offsets.len() + 1;
         let mut table = format!("xref\n0 {size}\n0000000000 65535 f \n");
         for offset in &self.offsets {
-            let _ = write!(table, "{offset:010} 00000 n \n");
+            let _ = writeln!(table, "{offset:010} 00000 n ");
         }
         let _ = write!(
             table,

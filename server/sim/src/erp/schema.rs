@@ -138,9 +138,8 @@ fn arguments(ctx: &ResolverContext<'_>) -> Result<Map<String, Json>, Error> {
 pub(super) fn number(args: &Map<String, Json>) -> Result<String, Error> {
     let direct = args.get("kf1BelegNr").filter(|key| !key.is_null());
     let matched = args.get("exactMatch").map(|exact| &exact["byBelegNr"]["kf1BelegNr"]).filter(|key| !key.is_null());
-    let key = match (direct, matched) {
-        (Some(key), None) | (None, Some(key)) => key,
-        _ => return Err(Error::new("name the row by exactly one of kf1BelegNr and exactMatch")),
+    let ((Some(key), None) | (None, Some(key))) = (direct, matched) else {
+        return Err(Error::new("name the row by exactly one of kf1BelegNr and exactMatch"));
     };
     let given: Vec<&Json> =
         ["string", "text", "int"].iter().filter_map(|form| key.get(*form)).filter(|value| !value.is_null()).collect();

@@ -38,12 +38,12 @@ fn any_try() -> impl Strategy<Value = Try> {
     let back = prop_oneof![6 => Just(0u64), 1 => 1u64..3];
     let seldom = prop::bool::weighted(0.1);
     prop_oneof![
-        6 => (who.clone(), back.clone(), seldom.clone()).prop_map(|(who, visit_back, repeat)| Try::Claim { who, visit_back, repeat }),
-        1 => (who.clone(), seldom.clone()).prop_map(|(who, stale)| Try::Unclaim { who, stale }),
-        6 => (who.clone(), prop::bool::weighted(0.8), prop::option::of(0..EDITS.len()), any::<bool>(), seldom.clone(), seldom.clone(), back.clone())
+        6 => (who.clone(), back.clone(), seldom).prop_map(|(who, visit_back, repeat)| Try::Claim { who, visit_back, repeat }),
+        1 => (who.clone(), seldom).prop_map(|(who, stale)| Try::Unclaim { who, stale }),
+        6 => (who.clone(), prop::bool::weighted(0.8), prop::option::of(0..EDITS.len()), any::<bool>(), seldom, seldom, back.clone())
             .prop_map(|(who, approve, edit, comment, drift, stale, visit_back)| Try::Decide { who, approve, edit, comment, drift, stale, visit_back }),
         1 => (who, back).prop_map(|(who, visit_back)| Try::Feedback { who, visit_back }),
-        1 => (seldom.clone(), any::<bool>()).prop_map(|(stale, late)| Try::Lapse { stale, late }),
+        1 => (seldom, any::<bool>()).prop_map(|(stale, late)| Try::Lapse { stale, late }),
         1 => Just(Try::AskAgain),
         4 => prop_oneof![6 => Just(0usize), 1 => 1usize..3].prop_map(|which| Try::Done { which }),
         1 => prop_oneof![6 => Just(0usize), 1 => 1usize..3].prop_map(|which| Try::Failed { which }),
@@ -52,7 +52,7 @@ fn any_try() -> impl Strategy<Value = Try> {
 
 /// The person who has the task, most of the time, so that sequences get somewhere.
 fn somebody(run: &Run, who: usize) -> Actor {
-    let holder = run.instance.claimed_by.as_ref().filter(|_| who % 2 == 0);
+    let holder = run.instance.claimed_by.as_ref().filter(|_| who.is_multiple_of(2));
     holder.map_or_else(|| actor(PEOPLE[who].0), |holder| actor(holder.id.as_str()))
 }
 
