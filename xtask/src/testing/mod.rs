@@ -12,7 +12,7 @@ use std::time::Instant;
 use crate::demo;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::setup::{self, Toolchain, WASM_TARGET};
+use crate::setup::{self, Toolchain};
 use crate::{build, run};
 use count::Count;
 
@@ -20,11 +20,10 @@ use count::Count;
 type Stage = (&'static str, fn(&Layout, &Toolchain) -> Result<Count>);
 
 /// In the order in which a mistake shows soonest.
-const STAGES: [Stage; 7] = [
+const STAGES: [Stage; 6] = [
     ("fmt", fmt),
     ("clippy", clippy),
     ("test", test),
-    ("clippy-wasm", clippy_wasm),
     ("site", site),
     ("xtask", own_tests),
     ("e2e", end2end),
@@ -111,14 +110,6 @@ fn fmt(layout: &Layout, toolchain: &Toolchain) -> Result<Count> {
 fn clippy(layout: &Layout, toolchain: &Toolchain) -> Result<Count> {
     let mut cargo = toolchain.cargo(layout);
     run::run("cargo clippy", cargo.args(["clippy", "--all-targets", "--", "-D", "warnings"]))?;
-    Ok(Count::default())
-}
-
-/// What only the browser compiles.
-fn clippy_wasm(layout: &Layout, toolchain: &Toolchain) -> Result<Count> {
-    let mut cargo = toolchain.cargo(layout);
-    cargo.args(["clippy", "--package", "frontend", "--lib", "--target", WASM_TARGET, "--", "-D", "warnings"]);
-    run::run("cargo clippy (browser)", &mut cargo)?;
     Ok(Count::default())
 }
 
