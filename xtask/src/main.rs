@@ -25,7 +25,7 @@ cargo xtask <command>
                          set up, build and start the demo; what is given is passed on to `connectworkflow demo`
   test [--skip STAGE]… [--only STAGE]…
                          every check; the last line says how many tests passed and failed
-                         stages: fmt clippy test clippy-wasm site xtask e2e
+                         stages: fmt clippy test site xtask e2e
   help                   this text
 ";
 
