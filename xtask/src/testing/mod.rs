@@ -20,14 +20,8 @@ use count::Count;
 type Stage = (&'static str, fn(&Layout, &Toolchain) -> Result<Count>);
 
 /// In the order in which a mistake shows soonest.
-const STAGES: [Stage; 6] = [
-    ("fmt", fmt),
-    ("clippy", clippy),
-    ("test", test),
-    ("site", site),
-    ("xtask", own_tests),
-    ("e2e", end2end),
-];
+const STAGES: [Stage; 6] =
+    [("fmt", fmt), ("clippy", clippy), ("test", test), ("site", site), ("xtask", own_tests), ("e2e", end2end)];
 
 /// Which stages run.
 pub(crate) struct Selection {
