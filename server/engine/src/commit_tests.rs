@@ -58,6 +58,12 @@ impl Store for Script {
     async fn get_range(&self, b: &BucketName, k: &Key, _: Range<u64>) -> Result<Option<Stored>, StoreError> {
         self.get(b, k).await
     }
+    async fn versions(&self, _: &BucketName, _: &Key, _: u32) -> Result<Vec<ObjectInfo>, StoreError> {
+        Ok(vec![info()])
+    }
+    async fn get_version(&self, b: &BucketName, k: &Key, _: &str) -> Result<Option<Stored>, StoreError> {
+        self.get(b, k).await
+    }
     async fn head(&self, _: &BucketName, _: &Key) -> Result<Option<ObjectInfo>, StoreError> {
         Ok(Some(info()))
     }

@@ -165,7 +165,7 @@ impl Orchestrator {
     /// The core's [`Refusal`]s, the ERP's and the store's errors; nothing is decided then.
     pub async fn decide(&self, task: &TaskRef, actor: &Actor, input: DecisionInput) -> Result<Outcome, EngineError> {
         let Loaded { instance, blueprint, .. } = self.load_seen(&task.instance, actor).await?;
-        if let Some(first) = repeated(&instance, actor, &input.operation) {
+        if let Some(first) = repeated(&instance, actor, &input) {
             return Ok(first);
         }
         let step = instance.open_task().filter(|open| open.visit == task.visit).map(|open| open.step.clone());
@@ -224,10 +224,16 @@ impl Orchestrator {
     }
 }
 
-/// The first answer to an operation this person already had done.
-fn repeated(instance: &Instance, actor: &Actor, operation: &OperationId) -> Option<Outcome> {
+/// The first answer to a decision this person already had taken. An operation that did something else before is no
+/// repeat: the core refuses it, so that nobody is told that a rejection happened which did not.
+fn repeated(instance: &Instance, actor: &Actor, input: &DecisionInput) -> Option<Outcome> {
+    let kind = match input.decision {
+        Decision::Approve => "approve",
+        Decision::Reject => "reject",
+    };
     let Actor::Person { person: Person { id, .. }, .. } = actor else { return None };
-    let record = instance.operations.iter().find(|record| record.id == *operation && record.by.id == *id)?;
+    let mut operations = instance.operations.iter().filter(|record| record.id == input.operation);
+    let record = operations.find(|record| record.by.id == *id && record.kind == kind)?;
     Some(Outcome { revision: record.revision, erp_confirmed: instance.effects.is_empty() })
 }
 

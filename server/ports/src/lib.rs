@@ -20,6 +20,6 @@ pub use erp::{
 pub use hints::{Hint, Hints};
 pub use store::{
     Condition, ETag, KEY_BYTES_MAX, Key, KeyError, ListPage, ObjectInfo, PutError, Store, StoreError, Stored,
-    encode_part,
+    VERSION_DAYS_MIN, encode_part,
 };
 pub use workflow::{self, vocab};

@@ -77,6 +77,9 @@ pub fn encode_part(part: &str) -> String {
     utf8_percent_encode(part, set).to_string()
 }
 
+/// Days that an overwritten version is kept at least, so that a damaged document can be restored (DESIGN §4).
+pub const VERSION_DAYS_MIN: u32 = 30;
+
 /// Names one content of one key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ETag(pub String);
@@ -201,6 +204,11 @@ pub trait Store: Send + Sync + 'static {
         after: Option<&Key>,
         limit: u32,
     ) -> Result<ListPage, StoreError>;
+    /// The versions of a key, newest first, at most `limit` (≤ 1000): the current one is the first, unless the key was
+    /// deleted. Each has its `version`. Old ones expire by age, never before [`VERSION_DAYS_MIN`].
+    async fn versions(&self, bucket: &BucketName, key: &Key, limit: u32) -> Result<Vec<ObjectInfo>, StoreError>;
+    /// Reads one version, also of a deleted key. None when there is no such version, or no longer.
+    async fn get_version(&self, bucket: &BucketName, key: &Key, version: &str) -> Result<Option<Stored>, StoreError>;
 }
 
 #[cfg(test)]

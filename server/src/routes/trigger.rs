@@ -10,6 +10,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use engine::{EngineError, InstanceRef, TriggerAnswer, TriggerError, TriggerRequest};
 use ports::{ErpError, StoreError};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use vocab::{CustomerId, ObjectNumber, TenantId, TriggerGuid, TriggerSource};
 
@@ -88,6 +89,7 @@ fn parse(bytes: &[u8]) -> Result<TriggerRequest, Problem> {
     let Value::Object(members) = value else {
         return Err(Problem::new(StatusCode::BAD_REQUEST, "malformed", "the body is not a JSON object"));
     };
+    once_each(bytes)?;
     if let Some(extra) = members.keys().find(|name| !MEMBERS.contains(&name.as_str())) {
         let shown: String = extra.chars().take(MEMBER_CHARS_MAX).collect();
         let detail = format!("`{shown}` is not a member of a trigger: send {} only", MEMBERS.join(", "));
@@ -98,6 +100,31 @@ fn parse(bytes: &[u8]) -> Result<TriggerRequest, Problem> {
         tenant_id: TenantId::new(member(&members, MEMBERS[1])?),
         trigger_guid: TriggerGuid::new(member(&members, MEMBERS[2])?),
         object_number: ObjectNumber::new(member(&members, MEMBERS[3])?),
+    })
+}
+
+/// A member given twice could mean either; a parser that takes the last one would start a run for an object that another
+/// reader of the same bytes never saw.
+fn once_each(bytes: &[u8]) -> Result<(), Problem> {
+    #[derive(serde::Deserialize)]
+    #[expect(dead_code, reason = "only read to find members given twice")]
+    struct Once {
+        #[serde(rename = "customerID")]
+        customer: Option<IgnoredAny>,
+        #[serde(rename = "tenantID")]
+        tenant: Option<IgnoredAny>,
+        #[serde(rename = "triggerGUID")]
+        guid: Option<IgnoredAny>,
+        #[serde(rename = "objectNumber")]
+        number: Option<IgnoredAny>,
+    }
+    serde_json::from_slice::<Once>(bytes).map(|_once| ()).map_err(|error| {
+        let text = error.to_string();
+        let problem = Problem::new(StatusCode::BAD_REQUEST, "malformed", format!("the body is ambiguous: {text}"));
+        match MEMBERS.iter().find(|name| text.contains(*name)) {
+            Some(name) => problem.with("field", *name),
+            None => problem,
+        }
     })
 }
 
@@ -234,6 +261,10 @@ mod tests {
             (r#"{"customerID":"a","tenantID":"b","triggerGUID":"c","objectNumber":"d","x":1}"#, "`x` is not a member"),
             (r#"{"customerID":"a\u0000","tenantID":"b","triggerGUID":"c","objectNumber":"d"}"#, "control characters"),
             (long.as_str(), "has 201 characters"),
+            (
+                r#"{"customerID":"a","tenantID":"b","triggerGUID":"c","objectNumber":"d","objectNumber":"e"}"#,
+                "duplicate field `objectNumber`",
+            ),
         ];
         for (body, want) in cases {
             let got = field_of(body).unwrap_or_default();

@@ -91,6 +91,14 @@ impl Store for MemStore {
         Ok(etag)
     }
 
+    async fn versions(&self, bucket: &BucketName, key: &Key, _limit: u32) -> Result<Vec<ObjectInfo>, StoreError> {
+        Ok(self.head(bucket, key).await?.into_iter().collect())
+    }
+
+    async fn get_version(&self, bucket: &BucketName, key: &Key, _version: &str) -> Result<Option<Stored>, StoreError> {
+        self.get(bucket, key).await
+    }
+
     async fn delete(&self, bucket: &BucketName, key: &Key) -> Result<(), StoreError> {
         self.check()?;
         if let Some(objects) = self.buckets.lock().unwrap().get_mut(bucket.as_str()) {

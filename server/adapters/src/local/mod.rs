@@ -211,6 +211,14 @@ impl Store for LocalStore {
         let (bucket, prefix, after) = (bucket.clone(), prefix.to_owned(), after.cloned());
         self.read(move |shared| shared.list(&bucket, &prefix, after.as_ref(), limit)).await
     }
+
+    async fn versions(&self, bucket: &BucketName, key: &Key, _limit: u32) -> Result<Vec<ObjectInfo>, StoreError> {
+        Ok(self.head(bucket, key).await?.into_iter().collect())
+    }
+
+    async fn get_version(&self, bucket: &BucketName, key: &Key, _version: &str) -> Result<Option<Stored>, StoreError> {
+        self.get(bucket, key).await
+    }
 }
 
 /// The outcome of a write that has no condition to lose.

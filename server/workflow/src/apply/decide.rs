@@ -8,10 +8,10 @@ use vocab::{Action, Decision, FieldName, Person};
 use super::changes::{accepted, check_shown, edited, incomplete, moved};
 use super::draft::Turn;
 use super::environment::{Moment, environment};
-use super::{FieldIssue, IssueKind, Refusal, Step, person};
+use super::{FieldIssue, IssueKind, Refusal, Step, person, remark};
 use crate::blueprint::UserStep;
 use crate::event::DecideFacts;
-use crate::instance::{COMMENT_CHARS_MAX, EffectKind, ObjectValues, State};
+use crate::instance::{EffectKind, ObjectValues, State};
 use crate::log::{Change, LogKind};
 use crate::rights;
 
@@ -69,11 +69,10 @@ struct Entered {
 /// Reads comment and edits, then holds what was shown against what the ERP says now.
 fn entered(turn: &Turn<'_>, step: &UserStep, facts: &DecideFacts) -> Result<Entered, Refusal> {
     check_shown(step, &facts.shown, &facts.current)?;
-    let comment = facts.comment.as_deref().map(str::trim).filter(|text| !text.is_empty()).map(str::to_owned);
-    let comment_issue = match &comment {
-        None if facts.decision == Decision::Reject => Some(IssueKind::Required),
-        Some(text) if text.chars().count() > COMMENT_CHARS_MAX => Some(IssueKind::TooLong),
-        None | Some(_) => None,
+    let (comment, comment_issue) = match remark::read(facts.comment.as_deref().unwrap_or_default()) {
+        Ok(None) if facts.decision == Decision::Reject => (None, Some(IssueKind::Required)),
+        Ok(comment) => (comment, None),
+        Err(kind) => (None, Some(kind)),
     };
     let (changes, mut problems) = match accepted(turn.blueprint, step, &facts.current, &facts.changes) {
         Ok(changes) => (changes, Vec::new()),

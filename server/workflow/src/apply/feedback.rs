@@ -5,8 +5,7 @@
 use vocab::{Action, FieldName, OperationId};
 
 use super::draft::Turn;
-use super::{FieldIssue, IssueKind, Refusal, Step, person};
-use crate::instance::COMMENT_CHARS_MAX;
+use super::{FieldIssue, IssueKind, Refusal, Step, person, remark};
 use crate::log::LogKind;
 use crate::rights;
 
@@ -17,22 +16,14 @@ pub(super) fn apply(turn: Turn<'_>, visit: u64, operation: OperationId, text: &s
     let who = person::enter(&turn, &operation, KIND)?;
     let (task, step) = person::task_of(&turn, visit)?;
     rights::permit(turn.instance, step, task, who, Action::Feedback)?;
-    let text = text.trim();
-    let problem = if text.is_empty() {
-        Some(IssueKind::Required)
-    } else if text.chars().count() > COMMENT_CHARS_MAX {
-        Some(IssueKind::TooLong)
-    } else {
-        None
-    };
-    if let Some(kind) = problem {
-        return Err(Refusal::Invalid { problems: vec![FieldIssue::new(&FieldName::new("text"), kind)] });
-    }
+    let text = remark::read(text)
+        .and_then(|text| text.ok_or(IssueKind::Required))
+        .map_err(|kind| Refusal::Invalid { problems: vec![FieldIssue::new(&FieldName::new("text"), kind)] })?;
 
     let step_id = task.step.clone();
     let by = who.person.clone();
     let mut draft = turn.draft();
-    draft.log(Some(&by), Some(&step_id), Some(visit), LogKind::Feedback { text: text.to_owned() })?;
+    draft.log(Some(&by), Some(&step_id), Some(visit), LogKind::Feedback { text })?;
     draft.remember(operation, &by, KIND);
     Ok(draft.finish())
 }

@@ -17,6 +17,7 @@ mod environment;
 mod feedback;
 mod person;
 mod refusal;
+mod remark;
 mod requested_again;
 mod run;
 mod start;
