@@ -136,6 +136,11 @@ impl PendingBlob {
     pub(super) fn keep(&mut self) {
         self.kept = true;
     }
+
+    /// The write that wanted it did not happen: dropping this removes the file.
+    pub(super) fn give_up(&mut self) {
+        self.kept = false;
+    }
 }
 
 impl Drop for PendingBlob {

@@ -5,37 +5,49 @@
 //! last acknowledged write.
 //! Never: two writers. One thread (`writer`) decides all conditions.
 //!
+//! Every write is a version; overwritten and deleted ones stay for [`ports::VERSION_DAYS_MIN`] days, within the limits of
+//! `changes`. A disk that fails or is full costs the writes that meet it; the store goes on by itself once it can.
+//!
 //! The folder holds `store.redb` (objects up to 64 KiB, and what is known about all), `blobs/` (larger objects, a file
 //! each) and `store.lock`. Reads go straight to a snapshot of the database, beside the writer. They and all file work run
 //! on tokio's blocking threads: the hop costs some 20 µs, and a slow disk never stalls the tasks of the runtime.
 
 mod blobs;
+mod changes;
+mod database;
 mod error;
+mod migrate;
 mod tables;
 mod writer;
 
 #[cfg(test)]
 mod crash_tests;
 #[cfg(test)]
+mod fault_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod version_tests;
 
 use std::fmt;
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use async_trait::async_trait;
 use bytes::Bytes;
 use ports::{BucketName, Clock, Condition, ETag, Key, ListPage, ObjectInfo, PutError, Store, StoreError, Stored};
-use redb::{Database, ReadableDatabase};
+use redb::Database;
 use tokio::sync::{mpsc, oneshot};
 
 use blobs::{BlobDir, sync_dir};
+pub use changes::{VERSION_BYTES_PER_KEY_MAX, VERSIONS_PER_KEY_KEPT, VERSIONS_PER_KEY_MAX};
+use database::{Opener, Place};
 pub use error::LocalStoreError;
 use error::io_error;
-use tables::{BLOBS, BODIES, BUCKETS, FORMAT, FORMAT_KEY, META, OBJECTS, Shared, etag_of};
+use tables::{Shared, Which, etag_of};
 use writer::{Body, Content, Outcome, Request, Write};
 
 /// Bytes up to which an object lives in the database; larger ones are files. A page of documents stays in the cache, a
@@ -70,16 +82,20 @@ impl LocalStore {
     /// [`LocalStoreError`]: the folder is in use, can't be used, or holds something that this version can't read.
     pub fn open(path: &Path, clock: Arc<dyn Clock>) -> Result<Self, LocalStoreError> {
         create_folder(path)?;
+        let opener = file_opener(path.join(DATABASE_FILE));
+        Self::open_with(path, clock, opener)
+    }
+
+    /// Opens the store of a folder that exists.
+    fn open_with(path: &Path, clock: Arc<dyn Clock>, opener: Opener) -> Result<Self, LocalStoreError> {
         let lock = lock_folder(path)?;
         let blob_path = path.join(BLOB_FOLDER);
         let blobs = Arc::new(BlobDir::open(blob_path.clone()).map_err(io_error("open the folder", blob_path))?);
-        let database_path = path.join(DATABASE_FILE);
-        let has_blobs = !blobs.is_empty().map_err(io_error("read the folder", blobs.path()))?;
-        let database = open_database(path, &database_path, has_blobs)?;
+        let at = Place { folder: path.to_owned(), file: path.join(DATABASE_FILE) };
+        let database = database::open(&at, &blobs, clock.now().timestamp_micros(), opener)?;
         sync_dir(path).map_err(io_error("sync the folder", path))?;
         let shared = Arc::new(Shared { database, blobs, _lock: lock });
-        let removed = sweep(&shared, &database_path)?;
-        tracing::info!(folder = %path.display(), removed, "embedded store opened");
+        tracing::info!(folder = %path.display(), "embedded store opened");
 
         let (requests, queue) = mpsc::channel(WRITE_QUEUE_MAX);
         let theirs = Arc::clone(&shared);
@@ -101,10 +117,27 @@ impl LocalStore {
         outcome.await.unwrap_or_else(|_| Outcome::Unknown(stopped.to_owned()))
     }
 
-    /// A read on a blocking thread.
+    /// A read on a blocking thread. An I/O error closes the database for reads too: then the writer is asked to open it
+    /// anew, and the read gets a second chance.
     async fn read<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
+        read: impl Fn(&Shared) -> Result<T, StoreError> + Send + Sync + 'static,
+    ) -> Result<T, StoreError> {
+        let read = Arc::new(read);
+        match self.read_once(Arc::clone(&read)).await {
+            Err(StoreError::Unavailable { reason }) => match self.write(Write::Heal).await {
+                Outcome::Done => self.read_once(read).await,
+                Outcome::Lost | Outcome::NoBucket | Outcome::Refused(_) | Outcome::Unknown(_) => {
+                    Err(StoreError::Unavailable { reason })
+                }
+            },
+            answer => answer,
+        }
+    }
+
+    async fn read_once<T: Send + 'static>(
+        &self,
+        read: Arc<impl Fn(&Shared) -> Result<T, StoreError> + Send + Sync + 'static>,
     ) -> Result<T, StoreError> {
         let shared = Arc::clone(&self.shared);
         match tokio::task::spawn_blocking(move || read(&shared)).await {
@@ -170,12 +203,12 @@ impl Store for LocalStore {
 
     async fn get(&self, bucket: &BucketName, key: &Key) -> Result<Option<Stored>, StoreError> {
         let (bucket, key) = (bucket.clone(), key.clone());
-        self.read(move |shared| shared.read(&bucket, &key, None)).await
+        self.read(move |shared| shared.read(&bucket, &key, Which::Current, None)).await
     }
 
     async fn get_range(&self, bucket: &BucketName, key: &Key, range: Range<u64>) -> Result<Option<Stored>, StoreError> {
         let (bucket, key) = (bucket.clone(), key.clone());
-        self.read(move |shared| shared.read(&bucket, &key, Some(&range))).await
+        self.read(move |shared| shared.read(&bucket, &key, Which::Current, Some(&range))).await
     }
 
     async fn head(&self, bucket: &BucketName, key: &Key) -> Result<Option<ObjectInfo>, StoreError> {
@@ -212,12 +245,14 @@ impl Store for LocalStore {
         self.read(move |shared| shared.list(&bucket, &prefix, after.as_ref(), limit)).await
     }
 
-    async fn versions(&self, bucket: &BucketName, key: &Key, _limit: u32) -> Result<Vec<ObjectInfo>, StoreError> {
-        Ok(self.head(bucket, key).await?.into_iter().collect())
+    async fn versions(&self, bucket: &BucketName, key: &Key, limit: u32) -> Result<Vec<ObjectInfo>, StoreError> {
+        let (bucket, key) = (bucket.clone(), key.clone());
+        self.read(move |shared| shared.versions(&bucket, &key, limit)).await
     }
 
-    async fn get_version(&self, bucket: &BucketName, key: &Key, _version: &str) -> Result<Option<Stored>, StoreError> {
-        self.get(bucket, key).await
+    async fn get_version(&self, bucket: &BucketName, key: &Key, version: &str) -> Result<Option<Stored>, StoreError> {
+        let (bucket, key, version) = (bucket.clone(), key.clone(), version.to_owned());
+        self.read(move |shared| shared.read(&bucket, &key, Which::Id(&version), None)).await
     }
 }
 
@@ -259,56 +294,14 @@ fn lock_folder(path: &Path) -> Result<File, LocalStoreError> {
     }
 }
 
-fn open_database(folder: &Path, path: &Path, has_blobs: bool) -> Result<Database, LocalStoreError> {
-    let failed = |error: redb::Error| LocalStoreError::Database { path: path.to_owned(), source: Box::new(error) };
-    let mut builder = Database::builder();
-    builder.set_cache_size(CACHE_BYTES_MAX);
-    builder.set_repair_callback(|repair| {
-        tracing::warn!(progress = repair.progress(), "the store was not closed properly: checking its database");
-    });
-    let database = builder.create(path).map_err(|error| match error {
-        redb::DatabaseError::DatabaseAlreadyOpen => LocalStoreError::Locked { folder: folder.to_owned() },
-        other => failed(other.into()),
-    })?;
-    match read_format(&database).map_err(failed)? {
-        Some(FORMAT) => Ok(database),
-        Some(found) => Err(LocalStoreError::Format { folder: folder.to_owned(), found, expected: FORMAT }),
-        None if has_blobs => Err(LocalStoreError::Incomplete { folder: folder.to_owned() }),
-        None => {
-            create_tables(&database).map_err(failed)?;
-            Ok(database)
-        }
-    }
-}
-
-/// The database's format, if it was ever used.
-fn read_format(database: &Database) -> Result<Option<u64>, redb::Error> {
-    match database.begin_read()?.open_table(META) {
-        Ok(meta) => Ok(meta.get(FORMAT_KEY)?.map(|format| format.value())),
-        Err(redb::TableError::TableDoesNotExist(_)) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Creates all tables in one step, so that reads may count on them.
-fn create_tables(database: &Database) -> Result<(), redb::Error> {
-    let transaction = database.begin_write()?;
-    transaction.open_table(META)?.insert(FORMAT_KEY, FORMAT)?;
-    transaction.open_table(BUCKETS)?;
-    transaction.open_table(OBJECTS)?;
-    transaction.open_table(BODIES)?;
-    transaction.open_table(BLOBS)?;
-    transaction.commit()?;
-    Ok(())
-}
-
-/// Removes blobs that the database doesn't name; their number.
-fn sweep(shared: &Shared, database_path: &Path) -> Result<u64, LocalStoreError> {
-    let failed =
-        |error: redb::Error| LocalStoreError::Database { path: database_path.to_owned(), source: Box::new(error) };
-    let snapshot = shared.database.begin_read().map_err(|error| failed(error.into()))?;
-    let used = snapshot.open_table(BLOBS).map_err(|error| failed(error.into()))?;
-    let folder = shared.blobs.path();
-    let is_used = |name: &str| Ok(used.get(name).map_err(|error| failed(error.into()))?.is_some());
-    shared.blobs.sweep(is_used, |source| io_error("clean up the folder", folder)(source))
+/// Opens the database's file, creating and repairing it if needed.
+fn file_opener(path: PathBuf) -> Opener {
+    Box::new(move || {
+        let mut builder = Database::builder();
+        builder.set_cache_size(CACHE_BYTES_MAX);
+        builder.set_repair_callback(|repair| {
+            tracing::warn!(progress = repair.progress(), "the store was not closed properly: checking its database");
+        });
+        builder.create(&path)
+    })
 }

@@ -1,23 +1,32 @@
 //! The one writer of the embedded store.
 //!
 //! Purpose: a thread that takes write requests from a queue, puts those that wait into one transaction, commits it durably
-//! and then answers them.
+//! and then answers them. Each commit also ends a few old versions, so that they go as fast as new ones come, without a
+//! commit of their own.
 //! Invariant: conditions are checked inside the transaction that writes, and there is one at a time, so exactly one of any
 //! racing writers wins. No answer leaves before its transaction is on disk; that goes for `Lost` too, which may rest on a
 //! write of the same group.
-//! Never: a retry. After a failed commit nothing more is written, because what reached the disk is not known until the
-//! database has been opened anew.
+//! Never: an answer that says more than is known. After a failed commit the database is opened anew; if the commit isn't in
+//! it, its writes did not happen. If it is, they may be in memory only: unknown.
+
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use ports::{BucketName, Clock, Condition, Key};
-use redb::{Durability, ReadableTable, Table, WriteTransaction};
+use redb::WriteTransaction;
 use tokio::sync::{mpsc, oneshot};
 
 use super::blobs::PendingBlob;
-use super::tables::{BLOBS, BODIES, BUCKETS, OBJECTS, Shared};
+use super::changes::{Changes, Tables};
+use super::tables::Shared;
 
 /// Writes that share one transaction at most. With bodies of at most `INLINE_BYTES_MAX` it holds a few MiB.
 const GROUP_WRITES_MAX: usize = 64;
+/// Old versions that one commit ends at most.
+const EXPIRE_PER_COMMIT_MAX: usize = 2 * GROUP_WRITES_MAX;
+/// After failures in a row writes are refused for so long before the disk is tried again: each try may repair the whole
+/// database.
+const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A write and whom to tell.
 pub(super) struct Request {
@@ -40,6 +49,8 @@ pub(super) enum Write {
         bucket: BucketName,
         key: Key,
     },
+    /// Nothing; a database that an I/O error has closed is opened anew on the way.
+    Heal,
     /// Ends the thread the hard way.
     #[cfg(test)]
     Panic,
@@ -72,18 +83,9 @@ pub(super) enum Outcome {
     Unknown(String),
 }
 
-/// What a group's transaction holds before its commit.
-#[derive(Default)]
-struct Applied {
-    outcomes: Vec<Outcome>,
-    changed: bool,
-    /// Blobs that no entry names any more once this is committed.
-    unused: Vec<String>,
-}
-
 /// The thread's work: until every sender of requests is gone, and then until the queue is empty.
 pub(super) fn run(shared: &Shared, clock: &dyn Clock, mut requests: mpsc::Receiver<Request>) {
-    let mut broken = None;
+    let mut writer = Writer { shared, clock, failures: 0, pause_until: None };
     while let Some(first) = requests.blocking_recv() {
         let mut group = vec![first];
         while group.len() < GROUP_WRITES_MAX
@@ -91,163 +93,132 @@ pub(super) fn run(shared: &Shared, clock: &dyn Clock, mut requests: mpsc::Receiv
         {
             group.push(next);
         }
-        let applied = write_group(shared, clock, &mut group, &mut broken);
-        for (request, outcome) in group.into_iter().zip(applied.outcomes) {
-            // Whoever asked may have gone; the write stands.
-            let _ = request.answer.send(outcome);
+        let (outcomes, unused) = writer.write(&mut group);
+        for (request, outcome) in group.into_iter().zip(outcomes) {
+            // Whoever asked may have gone; the write stands. What is dropped here takes the file of a refused content along.
+            let Request { write, answer } = request;
+            drop(write);
+            let _ = answer.send(outcome);
         }
-        for name in &applied.unused {
+        for name in &unused {
             shared.blobs.remove(name);
         }
     }
 }
 
-/// Writes a group in one durable transaction; one outcome for each request. `broken` says why nothing may be written any
-/// more, from the first failed commit on.
-fn write_group(shared: &Shared, clock: &dyn Clock, group: &mut [Request], broken: &mut Option<String>) -> Applied {
-    let all = |outcome: Outcome, len: usize| Applied { outcomes: vec![outcome; len], ..Applied::default() };
-    if let Some(reason) = broken {
-        return all(Outcome::Refused(reason.clone()), group.len());
-    }
-    let applied = begin(shared).and_then(|transaction| {
-        let applied = apply(&transaction, clock.now().timestamp_micros(), group)?;
-        Ok((transaction, applied))
-    });
-    let (transaction, applied) = match applied {
-        Ok(begun) => begun,
-        Err(error) => {
-            tracing::error!(%error, "the store refused a group of writes");
-            return all(Outcome::Refused(out_of_order(&error)), group.len());
+struct Writer<'s> {
+    shared: &'s Shared,
+    clock: &'s dyn Clock,
+    /// Failures since the last success.
+    failures: u32,
+    /// Until when nothing is tried.
+    pause_until: Option<(Instant, String)>,
+}
+
+/// Why a group was not written.
+enum Failure {
+    /// Before its commit began.
+    Before(String),
+    /// By its commit; the store's number of commits if it landed all the same.
+    Commit(String, u64),
+}
+
+impl Writer<'_> {
+    /// Writes a group in one durable transaction; one outcome for each request, and the blobs that are no longer used.
+    fn write(&mut self, group: &mut [Request]) -> (Vec<Outcome>, Vec<String>) {
+        match self.pause_until.take() {
+            Some((until, reason)) if Instant::now() < until => {
+                let refused = refuse(group, &reason);
+                self.pause_until = Some((until, reason));
+                return refused;
+            }
+            Some(_) | None => {}
         }
-    };
-    if !applied.changed {
-        // Nothing to make durable; dropping the transaction ends it. What the outcomes rest on was committed before.
-        return applied;
+        let mut tried = self.try_group(group);
+        if let Err(Failure::Before(reason)) = &tried {
+            // An earlier read or write may have closed the database; nothing of this group happened yet.
+            tracing::warn!(reason, "the store's database is opened anew");
+            tried = match self.shared.database.reopen() {
+                Ok(_) => self.try_group(group),
+                Err(reason) => Err(Failure::Before(reason)),
+            };
+        }
+        match tried {
+            Ok(written) => {
+                self.failures = 0;
+                written
+            }
+            Err(Failure::Before(reason)) => {
+                self.failed(&reason);
+                refuse(group, &out_of_order(&reason))
+            }
+            Err(Failure::Commit(reason, commits)) => {
+                self.failed(&reason);
+                let reason = out_of_order(&reason);
+                match self.shared.database.reopen() {
+                    Ok(found) if found < commits => refuse(group, &reason),
+                    Ok(_) | Err(_) => (vec![Outcome::Unknown(reason); group.len()], Vec::new()),
+                }
+            }
+        }
     }
-    match transaction.commit() {
-        Ok(()) => applied,
-        Err(error) => {
-            let error = redb::Error::from(error);
-            tracing::error!(%error, "the store could not commit; what reached the disk is known after a restart");
-            let reason = broken.insert(out_of_order(&error));
-            all(Outcome::Unknown(reason.clone()), group.len())
+
+    fn failed(&mut self, reason: &str) {
+        tracing::error!(reason, failures = self.failures + 1, "the store could not write");
+        if self.failures > 0 {
+            self.pause_until = Some((Instant::now() + RETRY_PAUSE, out_of_order(reason)));
+        }
+        self.failures = self.failures.saturating_add(1);
+    }
+
+    fn try_group(&self, group: &mut [Request]) -> Result<(Vec<Outcome>, Vec<String>), Failure> {
+        let transaction = self.shared.database.begin().map_err(Failure::Before)?;
+        let applied = apply(&transaction, self.clock.now().timestamp_micros(), group);
+        let (outcomes, changes) = applied.map_err(|error| Failure::Before(error.to_string()))?;
+        if !changes.changed {
+            // Nothing to make durable; dropping the transaction ends it. What the outcomes rest on was committed before.
+            return Ok((outcomes, Vec::new()));
+        }
+        match transaction.commit() {
+            Ok(()) => Ok((outcomes, changes.unused)),
+            Err(error) => Err(Failure::Commit(redb::Error::from(error).to_string(), changes.commits)),
         }
     }
 }
 
-fn out_of_order(error: &redb::Error) -> String {
-    format!("the embedded store can't write: {error}; check the disk and its free space, then restart")
+/// None of them happened: the files of large contents go too.
+fn refuse(group: &mut [Request], reason: &str) -> (Vec<Outcome>, Vec<String>) {
+    for request in group.iter_mut() {
+        if let Write::Put { content: Content { body: Body::Blob(blob), .. }, .. } = &mut request.write {
+            blob.give_up();
+        }
+    }
+    (vec![Outcome::Refused(reason.to_owned()); group.len()], Vec::new())
 }
 
-fn begin(shared: &Shared) -> Result<WriteTransaction, redb::Error> {
-    let mut transaction = shared.database.begin_write()?;
-    transaction.set_durability(Durability::Immediate)?;
-    Ok(transaction)
+fn out_of_order(reason: &str) -> String {
+    format!("the embedded store can't write: {reason}; check the disk and its free space")
 }
 
-fn apply(transaction: &WriteTransaction, now_us: i64, group: &mut [Request]) -> Result<Applied, redb::Error> {
-    let mut tables = Tables {
-        buckets: transaction.open_table(BUCKETS)?,
-        objects: transaction.open_table(OBJECTS)?,
-        bodies: transaction.open_table(BODIES)?,
-        blobs: transaction.open_table(BLOBS)?,
-        now_us,
-        changed: false,
-        unused: Vec::new(),
-    };
+fn apply(
+    transaction: &WriteTransaction,
+    now_us: i64,
+    group: &mut [Request],
+) -> Result<(Vec<Outcome>, Changes), redb::Error> {
+    let mut tables = Tables::open(transaction, now_us)?;
     let mut outcomes = Vec::with_capacity(group.len());
     for request in group {
         outcomes.push(match &mut request.write {
             Write::CreateBucket { bucket } => tables.create_bucket(bucket)?,
             Write::Put { bucket, key, content, condition } => tables.put(bucket, key, content, condition)?,
             Write::Delete { bucket, key } => tables.delete(bucket, key)?,
+            Write::Heal => Outcome::Done,
             #[cfg(test)]
             Write::Panic => panic!("a test ends the writer"),
         });
     }
-    Ok(Applied { outcomes, changed: tables.changed, unused: tables.unused })
-}
-
-/// The tables within one transaction.
-struct Tables<'t> {
-    buckets: Table<'t, &'static str, i64>,
-    objects: Table<'t, (&'static str, &'static str), (&'static str, u64, i64, Option<&'static str>)>,
-    bodies: Table<'t, (&'static str, &'static str), &'static [u8]>,
-    blobs: Table<'t, &'static str, ()>,
-    now_us: i64,
-    changed: bool,
-    unused: Vec<String>,
-}
-
-impl Tables<'_> {
-    fn create_bucket(&mut self, bucket: &BucketName) -> Result<Outcome, redb::Error> {
-        if self.buckets.get(bucket.as_str())?.is_none() {
-            self.buckets.insert(bucket.as_str(), self.now_us)?;
-            self.changed = true;
-        }
-        Ok(Outcome::Done)
+    if tables.changed() {
+        tables.expire(EXPIRE_PER_COMMIT_MAX)?;
     }
-
-    fn put(
-        &mut self,
-        bucket: &BucketName,
-        key: &Key,
-        content: &mut Content,
-        condition: &Condition,
-    ) -> Result<Outcome, redb::Error> {
-        if self.buckets.get(bucket.as_str())?.is_none() {
-            return Ok(Outcome::NoBucket);
-        }
-        let at = (bucket.as_str(), key.as_str());
-        let current = self.objects.get(at)?.map(|entry| entry.value().0.to_owned());
-        let holds = match condition {
-            Condition::None => true,
-            Condition::IfAbsent => current.is_none(),
-            Condition::IfMatch(etag) => current.as_ref() == Some(&etag.0),
-        };
-        if !holds {
-            return Ok(Outcome::Lost);
-        }
-        let blob = match &mut content.body {
-            Body::Inline(bytes) => {
-                self.bodies.insert(at, bytes.as_ref())?;
-                None
-            }
-            Body::Blob(blob) => {
-                // Before the commit: if that ends unknown, the file must be there.
-                blob.keep();
-                self.bodies.remove(at)?;
-                self.blobs.insert(blob.name(), ())?;
-                Some(blob.name())
-            }
-        };
-        let entry = (content.etag.as_str(), content.size, self.now_us, blob);
-        let before = self.objects.insert(at, entry)?.and_then(|entry| entry.value().3.map(ToOwned::to_owned));
-        self.forget(before)?;
-        self.changed = true;
-        Ok(Outcome::Done)
-    }
-
-    fn delete(&mut self, bucket: &BucketName, key: &Key) -> Result<Outcome, redb::Error> {
-        if self.buckets.get(bucket.as_str())?.is_none() {
-            return Ok(Outcome::NoBucket);
-        }
-        let at = (bucket.as_str(), key.as_str());
-        let before = self.objects.remove(at)?.map(|entry| entry.value().3.map(ToOwned::to_owned));
-        if let Some(blob) = before {
-            self.bodies.remove(at)?;
-            self.forget(blob)?;
-            self.changed = true;
-        }
-        Ok(Outcome::Done)
-    }
-
-    /// A blob whose entry was replaced or removed.
-    fn forget(&mut self, blob: Option<String>) -> Result<(), redb::Error> {
-        if let Some(name) = blob {
-            self.blobs.remove(name.as_str())?;
-            self.unused.push(name);
-        }
-        Ok(())
-    }
+    Ok((outcomes, tables.close()?))
 }
