@@ -212,6 +212,7 @@ pub(crate) fn log_kind(locale: Locale, kind: &str) -> String {
         "end-reached" => td_string!(locale, kind.end_reached),
         "ended" => td_string!(locale, kind.ended),
         "stopped" => td_string!(locale, kind.stopped),
+        "repaired" => td_string!(locale, kind.repaired),
         other => return other.to_owned(),
     };
     text.to_owned()

@@ -36,6 +36,7 @@ pub(crate) fn app_error(error: &EngineError, zone: Tz) -> AppError {
         | EngineError::Key(_)
         | EngineError::WriteRefused { .. }
         | EngineError::Damaged { .. }
+        | EngineError::NewerFormat { .. }
         | EngineError::Blueprint { .. } => internal(error),
     }
 }

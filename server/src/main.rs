@@ -1,6 +1,8 @@
-//! The command line: `connectworkflow serve`, `connectworkflow demo`, `connectworkflow blueprint check`.
+//! The command line: `connectworkflow serve`, `demo`, `blueprint check`, `log verify`.
 //!
 //! Exit codes: 0 good, 1 the input is bad or the server can't run, 2 usage.
+
+mod log_verify;
 
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
@@ -52,6 +54,20 @@ enum Command {
     Blueprint {
         #[command(subcommand)]
         command: BlueprintCommand,
+    },
+    /// Works on execution logs.
+    Log {
+        #[command(subcommand)]
+        command: LogCommand,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum LogCommand {
+    /// Proves that a log is whole: an export of `GET /api/instances/{id}/log`, or an instance document from the store.
+    Verify {
+        /// The file.
+        file: PathBuf,
     },
 }
 
@@ -106,6 +122,11 @@ async fn run(command: Command) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Blueprint { command: BlueprintCommand::Check { files } } => Ok(check_blueprints(&files)),
+        Command::Log { command: LogCommand::Verify { file } } => {
+            let (answer, good) = log_verify::verify(&file);
+            println!("{answer}");
+            Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        }
     }
 }
 

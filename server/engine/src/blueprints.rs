@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use chrono::{DateTime, Utc};
-use ports::{BucketName, Condition, ETag};
+use ports::{BucketName, Condition, ETag, Key};
 use serde::{Deserialize, Serialize};
 use workflow::Blueprint;
+use workflow::format::DOCUMENT_SCHEMA;
 use workflow::vocab::{TenantKey, TriggerGuid, WorkflowId};
 
 use crate::commit::{Written, conditional_write};
-use crate::documents::{read_json, to_bytes};
+use crate::documents::to_bytes;
 use crate::limits::STEP_TRIES_MAX;
 use crate::{EngineError, Orchestrator, keys};
 
@@ -67,10 +68,10 @@ impl BlueprintCache {
 impl Orchestrator {
     /// The catalog with its tag; empty where nothing was published.
     pub(crate) async fn catalog(&self, bucket: &BucketName) -> Result<(Catalog, Option<ETag>), EngineError> {
-        let found = read_json::<Catalog>(self.store(), bucket, &keys::catalog()?).await?;
+        let found = self.read_sound::<Catalog>(bucket, &keys::catalog()?).await?;
         Ok(match found {
             Some((catalog, etag)) => (catalog, Some(etag)),
-            None => (Catalog { schema: 1, commit_id: String::new(), workflows: BTreeMap::new() }, None),
+            None => (Catalog { schema: DOCUMENT_SCHEMA, commit_id: String::new(), workflows: BTreeMap::new() }, None),
         })
     }
 
@@ -93,10 +94,14 @@ impl Orchestrator {
         let Some(stored) = self.store().get(&bucket, &key).await? else {
             return Err(EngineError::NotFound { what: "blueprint version", id: format!("{workflow} {version}") });
         };
-        let damaged = |reason: String| EngineError::Damaged { key: key.to_string(), reason };
-        let text = std::str::from_utf8(&stored.bytes).map_err(|error| damaged(error.to_string()))?;
-        let blueprint = workflow::blueprint::parse(text).map_err(|problems| damaged(problems.to_string()))?;
-        let blueprint = Arc::new(blueprint);
+        let blueprint = match parse_version(&key, workflow, &stored.bytes) {
+            Ok(blueprint) => Arc::new(blueprint),
+            Err(EngineError::Damaged { reason, .. }) => {
+                let parse = |bytes: &[u8]| parse_version(&key, workflow, bytes);
+                Arc::new(self.restore_bytes(&bucket, &key, &stored, &reason, &parse).await?)
+            }
+            Err(error) => return Err(error),
+        };
         self.blueprints.put(cached, &blueprint);
         Ok(blueprint)
     }
@@ -179,4 +184,12 @@ impl Orchestrator {
         }
         Ok(None)
     }
+}
+
+/// The blueprint of a version file; it must be the one that its key names.
+fn parse_version(key: &Key, workflow: &WorkflowId, bytes: &[u8]) -> Result<Blueprint, EngineError> {
+    let damaged = |reason: String| EngineError::Damaged { key: key.to_string(), reason };
+    let text = std::str::from_utf8(bytes).map_err(|error| damaged(error.to_string()))?;
+    let blueprint = workflow::blueprint::parse(text).map_err(|problems| damaged(problems.to_string()))?;
+    if blueprint.id == *workflow { Ok(blueprint) } else { Err(damaged(format!("it holds blueprint {}", blueprint.id))) }
 }

@@ -2,6 +2,7 @@
 
 use ports::{BucketNameError, ErpError, KeyError, StoreError};
 use workflow::Refusal;
+use workflow::format::FormatError;
 
 /// Why the engine did not do what was asked.
 #[derive(Debug, thiserror::Error)]
@@ -66,13 +67,21 @@ pub enum EngineError {
         /// Tries.
         tries: u32,
     },
-    /// A stored document can't be read.
-    #[error("the stored document `{key}` is damaged: {reason}")]
+    /// A stored document can't be read, and no good version of it is left.
+    #[error("the stored document `{key}` is damaged: {reason}; put a good copy of it back under this key")]
     Damaged {
         /// Key.
         key: String,
         /// What is wrong.
         reason: String,
+    },
+    /// A newer program wrote it: it is left as it is.
+    #[error("the stored document `{key}` was not touched: {source}")]
+    NewerFormat {
+        /// Key.
+        key: String,
+        /// Which schemas.
+        source: FormatError,
     },
     /// The ERP.
     #[error(transparent)]

@@ -180,6 +180,13 @@ impl TaskIndex {
         self.rows.read().unwrap_or_else(PoisonError::into_inner).done.get(at).cloned()
     }
 
+    /// The newest revision of a run that this node has seen, open or finished.
+    pub(crate) fn revision(&self, at: &InstanceRef) -> Option<u64> {
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
+        let open = rows.open.get(at).map(|row| row.revision);
+        open.max(rows.done.get(at).map(|row| row.done.revision))
+    }
+
     /// Runs whose ERP write or claim is due.
     pub(crate) fn due(&self, now: DateTime<Utc>) -> Vec<TaskRowData> {
         let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);

@@ -7,9 +7,10 @@ use workflow::event::Actor;
 use workflow::{Blueprint, Event, EventKind, Instance, Refusal};
 
 use crate::commit::{Written, conditional_write};
-use crate::documents::{DoneSummary, read_json, to_bytes};
+use crate::documents::{DoneSummary, to_bytes};
 use crate::index::{DoneRow, TaskRowData};
 use crate::limits::STEP_TRIES_MAX;
+use crate::repair::Depth;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
 
 /// An instance as it lies in the store, with its pinned blueprint.
@@ -30,20 +31,9 @@ pub(crate) struct Committed {
 }
 
 impl Orchestrator {
-    /// Reads an instance.
+    /// Reads an instance; a damaged one is repaired first.
     pub(crate) async fn load(&self, at: &InstanceRef) -> Result<Option<Loaded>, EngineError> {
-        let bucket = self.bucket(&at.tenant).await?;
-        let key = keys::instance(&at.tenant.tenant, &at.workflow_id, &at.instance_id)?;
-        let Some((instance, etag)) = read_json::<Instance>(self.store(), &bucket, &key).await? else { return Ok(None) };
-        let belongs = instance.start.tenant_key() == at.tenant
-            && instance.start.instance_id == at.instance_id
-            && instance.start.workflow_id == at.workflow_id;
-        if !belongs {
-            let reason = "it names another tenant, blueprint or run than its key".to_owned();
-            return Err(EngineError::Damaged { key: key.to_string(), reason });
-        }
-        let blueprint = self.blueprint(&at.tenant, &at.workflow_id, instance.start.version).await?;
-        Ok(Some(Loaded { instance, etag, blueprint }))
+        self.load_sound(at, Depth::Quick).await
     }
 
     /// Reads an instance that must be there.
@@ -101,7 +91,7 @@ impl Orchestrator {
         Committed { at: at.clone(), instance: Arc::new(loaded.instance), blueprint: loaded.blueprint, seal: () }
     }
 
-    fn committed(&self, at: &InstanceRef, instance: Instance, blueprint: Arc<Blueprint>) -> Committed {
+    pub(crate) fn committed(&self, at: &InstanceRef, instance: Instance, blueprint: Arc<Blueprint>) -> Committed {
         let committed = Committed { at: at.clone(), instance: Arc::new(instance), blueprint, seal: () };
         self.publish_commit(&committed);
         committed
@@ -135,7 +125,7 @@ impl Orchestrator {
 }
 
 /// Named invariants run before every write: a document that breaks one is never stored.
-fn check(instance: &Instance) -> Result<(), EngineError> {
+pub(crate) fn check(instance: &Instance) -> Result<(), EngineError> {
     instance
         .check_invariants()
         .map_err(|reason| EngineError::Refused(Refusal::Corrupt { reason: format!("not stored: {reason}") }))

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use ports::{BucketName, Condition};
 use serde::{Deserialize, Serialize};
+use workflow::format::DOCUMENT_SCHEMA;
 use workflow::log::ConditionResult;
 use workflow::vocab::TriggerSource;
 
@@ -47,7 +48,7 @@ impl Orchestrator {
         let at = self.now();
         let id = self.ids().random_id();
         let doc = JournalDoc {
-            schema: 1,
+            schema: DOCUMENT_SCHEMA,
             id: id.clone(),
             at,
             request: request.clone(),

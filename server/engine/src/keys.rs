@@ -160,12 +160,30 @@ pub(crate) fn instance(tenant: &TenantId, workflow: &WorkflowId, instance: &Inst
     ))
 }
 
+/// The run of an instance document's key, in the tenant whose bucket it is from.
+pub(crate) fn instance_parts(key: &Key, tenant: &TenantKey) -> Option<InstanceRef> {
+    let (_, run) = key.as_str().strip_prefix("workflow/docs/")?.split_once('/')?;
+    let (workflow, instance) = run.strip_suffix(".json")?.split_once('/')?;
+    let (workflow_id, instance_id) = (WorkflowId::new(decode_part(workflow)?), InstanceId::new(decode_part(instance)?));
+    Some(InstanceRef { tenant: tenant.clone(), workflow_id, instance_id })
+}
+
 pub(crate) fn done_prefix(at: DateTime<Utc>) -> String {
     format!("workflow/done/{}/", at.format("%Y-%m"))
 }
 
 pub(crate) fn done(at: DateTime<Utc>, instance: &InstanceId) -> Result<Key, KeyError> {
     Key::new(format!("{}{}.json", done_prefix(at), encode_part(instance.as_str())))
+}
+
+/// Where a damaged document's bytes are kept, named by their SHA-256.
+pub(crate) fn damaged_instance(instance: &InstanceId, sha256: &str) -> Result<Key, KeyError> {
+    Key::new(format!("workflow/damaged/{}/{sha256}.json", encode_part(instance.as_str())))
+}
+
+/// The same for every other document: its own key shows where it lay.
+pub(crate) fn damaged_document(key: &Key, sha256: &str) -> Result<Key, KeyError> {
+    Key::new(format!("workflow/damaged/{key}/{sha256}"))
 }
 
 pub(crate) fn journal(at: DateTime<Utc>, id: &str) -> Result<Key, KeyError> {

@@ -18,6 +18,16 @@ pub(crate) const STEP_TRIES_MAX: u32 = 8;
 pub(crate) const START_TRIES_MAX: u32 = 8;
 /// A failed ERP write is tried again after this time; the full retry rules come with the retry issue.
 pub(crate) const EFFECT_RETRY: chrono::TimeDelta = chrono::TimeDelta::minutes(1);
+/// Tries to repair a document that others write meanwhile.
+pub(crate) const REPAIR_TRIES_MAX: u32 = 8;
+/// Versions of a document that a repair looks at, the newest first.
+pub(crate) const REPAIR_VERSIONS_MAX: u32 = 200;
+/// Versions read at once.
+pub(crate) const REPAIR_READS: usize = 8;
+/// Damaged runs remembered for the operators.
+pub(crate) const DAMAGED_RUNS_MAX: usize = 10_000;
+/// Months in which a run's summary is looked for.
+pub(crate) const DONE_MONTHS_MAX: usize = 120;
 /// Instances read at once when the index is rebuilt.
 pub(crate) const REBUILD_READS: usize = 64;
 /// Keys per listing page.

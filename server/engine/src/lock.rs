@@ -7,10 +7,11 @@
 use chrono::{DateTime, Utc};
 use ports::{BucketName, Condition, ETag, Key};
 use serde::{Deserialize, Serialize};
+use workflow::format::DOCUMENT_SCHEMA;
 use workflow::instance::StartFacts;
 
 use crate::commit::{Written, conditional_write};
-use crate::documents::{read_json, to_bytes};
+use crate::documents::to_bytes;
 use crate::limits::LOCK_TTL;
 use crate::{EngineError, Orchestrator};
 
@@ -54,7 +55,7 @@ impl Orchestrator {
         bucket: &BucketName,
         key: &Key,
     ) -> Result<Option<(LockDoc, ETag)>, EngineError> {
-        read_json(self.store(), bucket, key).await
+        self.read_lock_sound(bucket, key).await
     }
 
     /// Writes the lock for this start; none when somebody else was faster.
@@ -66,7 +67,7 @@ impl Orchestrator {
         condition: Condition,
     ) -> Result<Option<HeldLock>, EngineError> {
         let doc = LockDoc {
-            schema: 1,
+            schema: DOCUMENT_SCHEMA,
             owner: self.node().to_owned(),
             token: self.ids().random_id(),
             phase: LockPhase::Starting,

@@ -11,6 +11,7 @@ use crate::EngineError;
 use crate::blueprints::BlueprintCache;
 use crate::effects::EffectRunner;
 use crate::index::TaskIndex;
+use crate::repair::DamagedRuns;
 use crate::tenants::Tenants;
 
 /// Receipt hashes remembered.
@@ -50,6 +51,7 @@ pub struct Orchestrator {
     pub(crate) blueprints: Arc<BlueprintCache>,
     pub(crate) index: Arc<TaskIndex>,
     pub(crate) effects: Arc<EffectRunner>,
+    pub(crate) damaged: Arc<DamagedRuns>,
 }
 
 impl std::fmt::Debug for Orchestrator {
@@ -73,6 +75,7 @@ impl Orchestrator {
             blueprints: Arc::default(),
             index: Arc::default(),
             effects: Arc::new(EffectRunner::new(parts.erp_write)),
+            damaged: Arc::default(),
         }
     }
 

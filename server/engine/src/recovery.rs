@@ -8,9 +8,10 @@ use futures_util::{StreamExt, stream};
 use ports::Key;
 use workflow::vocab::TenantKey;
 
-use crate::documents::{ActiveDoc, DoneSummary, read_json};
+use crate::documents::{ActiveDoc, DoneSummary};
 use crate::index::{DoneRow, TaskRowData};
 use crate::limits::{DONE_ROWS_MAX, LIST_PAGE, REBUILD_READS};
+use crate::repair::Depth;
 use crate::start::instance_ref;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
 
@@ -33,6 +34,14 @@ impl Orchestrator {
     /// # Errors
     /// [`EngineError`] of the store; damaged single documents are logged and left out.
     pub async fn recover_tenant(&self, tenant: &TenantKey) -> Result<(), EngineError> {
+        let runs = self.recover_open(tenant).await?;
+        self.recover_done(tenant).await?;
+        tracing::info!(%tenant, runs, "index rebuilt");
+        Ok(())
+    }
+
+    /// Takes up every unfinished run of a tenant and looks closely at its document; answers with how many there are.
+    pub(crate) async fn recover_open(&self, tenant: &TenantKey) -> Result<usize, EngineError> {
         let keys = self.list_all(tenant, keys::ACTIVE_PREFIX).await?;
         let runs = keys.len();
         stream::iter(keys)
@@ -42,9 +51,7 @@ impl Orchestrator {
                 }
             })
             .await;
-        self.recover_done(tenant).await?;
-        tracing::info!(%tenant, runs, "index rebuilt");
-        Ok(())
+        Ok(runs)
     }
 
     async fn recover_run(&self, tenant: &TenantKey, key: &Key) -> Result<(), EngineError> {
@@ -52,7 +59,7 @@ impl Orchestrator {
             return Err(EngineError::Damaged { key: key.to_string(), reason: "not an active key".to_owned() });
         };
         let at = InstanceRef { tenant: tenant.clone(), workflow_id, instance_id };
-        let loaded = match self.load(&at).await? {
+        let loaded = match self.load_sound(&at, Depth::Versions).await? {
             Some(loaded) => loaded,
             None => {
                 self.finish_lost_start(&at, key).await?;
@@ -73,7 +80,7 @@ impl Orchestrator {
     /// An active key without instance: its lock holds the whole start.
     async fn finish_lost_start(&self, at: &InstanceRef, key: &Key) -> Result<(), EngineError> {
         let bucket = self.bucket(&at.tenant).await?;
-        let Some((active, _)) = read_json::<ActiveDoc>(self.store(), &bucket, key).await? else {
+        let Some((active, _)) = self.read_sound::<ActiveDoc>(&bucket, key).await? else {
             return Err(EngineError::NotFound { what: "active key", id: key.to_string() });
         };
         let lock = keys::lock(&active.object_table, &active.object_number)?;
@@ -101,8 +108,8 @@ impl Orchestrator {
                 .for_each_concurrent(REBUILD_READS, |key| {
                     let bucket = bucket.clone();
                     async move {
-                        match read_json::<DoneSummary>(self.store(), &bucket, &key).await {
-                            Ok(Some((done, _))) if done.start.tenant_key() == *tenant => {
+                        match self.read_done(tenant, &bucket, &key).await {
+                            Ok(Some(done)) if done.start.tenant_key() == *tenant => {
                                 self.index.finish(DoneRow { at: instance_ref(&done.start), done });
                             }
                             Ok(_) => tracing::error!(%tenant, %key, "summary names another tenant"),
@@ -115,7 +122,7 @@ impl Orchestrator {
         Ok(())
     }
 
-    async fn list_all(&self, tenant: &TenantKey, prefix: &str) -> Result<Vec<Key>, EngineError> {
+    pub(crate) async fn list_all(&self, tenant: &TenantKey, prefix: &str) -> Result<Vec<Key>, EngineError> {
         let bucket = self.bucket(tenant).await?;
         let mut keys: Vec<Key> = Vec::new();
         loop {

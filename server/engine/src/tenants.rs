@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ports::{BucketName, Condition, Store};
 use serde::{Deserialize, Serialize};
 use tokio::sync::OnceCell;
+use workflow::format::DOCUMENT_SCHEMA;
 use workflow::vocab::{CustomerId, TenantId, TenantKey};
 
 use crate::commit::{Written, conditional_write};
@@ -13,7 +14,7 @@ use crate::{EngineError, keys};
 
 /// `workflow/tenant.json`: the exact pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct TenantDoc {
+pub(crate) struct TenantDoc {
     schema: u32,
     #[serde(rename = "customerID")]
     customer_id: CustomerId,
@@ -66,7 +67,7 @@ impl Tenants {
             return owned(bucket, tenant, &found);
         }
         let doc = TenantDoc {
-            schema: 1,
+            schema: DOCUMENT_SCHEMA,
             customer_id: tenant.customer.clone(),
             tenant_id: tenant.tenant.clone(),
             mark: mark.to_owned(),

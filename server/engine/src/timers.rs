@@ -12,6 +12,8 @@ use crate::{EngineError, Orchestrator};
 const TICK: Duration = Duration::from_secs(1);
 /// Ticks between two tries to read tenants that could not be read.
 const RECOVER_TICKS: u32 = 30;
+/// Ticks between two looks at every unfinished run (DESIGN §4 "Versioning and repair", §9): hourly.
+const INSPECT_TICKS: u32 = 3_600;
 
 impl Orchestrator {
     /// Runs until dropped: recovers every tenant, then works off what is due.
@@ -29,6 +31,9 @@ impl Orchestrator {
                     }
                 }
                 failed = still;
+            }
+            if ticks.is_multiple_of(INSPECT_TICKS) {
+                tokio::spawn(self.clone().inspect());
             }
             self.tick().await;
         }

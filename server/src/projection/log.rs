@@ -123,6 +123,12 @@ impl Reader<'_> {
             LogKind::EndReached { status } => ("end-reached", None, vec![fact("next", "", key(*status))]),
             LogKind::Ended { status } => ("ended", None, vec![fact("next", "", key(*status))]),
             LogKind::Stopped { reason } => ("stopped", None, vec![fact("error", "", reason.clone())]),
+            LogKind::Repaired { reason, set_aside, restored_revision } => {
+                let mut facts = vec![fact("error", "", reason.clone())];
+                facts.extend(set_aside.iter().map(|key| fact("note", "", key.clone())));
+                facts.push(fact("note", "", format!("revision {restored_revision}")));
+                ("repaired", None, facts)
+            }
         }
     }
 

@@ -7,6 +7,7 @@
 //! | `/auth/*`, `/anmeldung`, `/healthz`, `/readyz`, static files | anybody |
 
 mod documents;
+mod execution_log;
 mod health;
 mod pages;
 mod static_files;
@@ -37,6 +38,7 @@ pub(crate) fn router(state: AppState) -> Router {
     let signed_in = Router::new()
         .route("/ws", get(ws))
         .route("/api/instances/{id}/documents/{n}", get(documents::document))
+        .route("/api/instances/{id}/log", get(execution_log::execution_log))
         .route_layer(middleware::from_fn_with_state(state.clone(), add_viewer))
         .route_layer(middleware::from_fn_with_state(state.auth.clone(), require_session));
     let functions = Router::new()

@@ -223,6 +223,7 @@ fn engine_problem(error: &EngineError) -> Problem {
         | EngineError::ForeignBucket { .. }
         | EngineError::Store(_)
         | EngineError::Damaged { .. }
+        | EngineError::NewerFormat { .. }
         | EngineError::Blueprint { .. } => {
             let contract::AppError::Internal { incident } = crate::failure::internal(error) else {
                 return Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", "see the server's log");

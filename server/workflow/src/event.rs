@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
-use vocab::{ClaimId, Decision, FieldName, FieldValue, GroupName, OperationId, Person, Role};
+use vocab::{ClaimId, Decision, FieldName, FieldValue, GroupName, InstanceStatus, OperationId, Person, Role};
 
 use crate::instance::{EffectKey, ObjectValues};
 
@@ -98,6 +98,21 @@ pub enum EventKind {
         /// The mutation without secrets and the ERP's answer, for the log.
         evidence: ErpEvidence,
     },
+    /// The stored document was damaged; this instance is the newest good revision of it.
+    Repaired(RepairFacts),
+}
+
+/// What a repair found and did (DESIGN §4 "Versioning and repair").
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepairFacts {
+    /// The revision to be: above every one that was ever there.
+    pub revision: u64,
+    /// What was wrong with the document.
+    pub reason: String,
+    /// Where the damaged bytes lie.
+    pub set_aside: Option<String>,
+    /// How and when the run ended, where its summary proves that it did.
+    pub ended: Option<(InstanceStatus, DateTime<Utc>)>,
 }
 
 /// A decision with everything it was based on.

@@ -5,6 +5,7 @@
 
 mod invariants;
 mod queries;
+mod stored;
 
 use std::collections::BTreeMap;
 
@@ -18,9 +19,10 @@ use vocab::{
 use crate::log::LogEntry;
 
 pub use queries::OpenTask;
+pub use stored::INSTANCE_FORMAT;
 
-/// Version of the stored document's format.
-pub const INSTANCE_SCHEMA: u32 = 1;
+/// Version of the stored document's format: 1 had no seal.
+pub const INSTANCE_SCHEMA: u32 = 2;
 
 /// Values of the ERP's object, in machine form.
 pub type ObjectValues = BTreeMap<FieldName, FieldValue>;

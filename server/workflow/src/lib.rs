@@ -9,6 +9,7 @@ pub mod apply;
 pub mod blueprint;
 pub mod event;
 pub mod expr;
+pub mod format;
 pub mod instance;
 pub mod log;
 pub mod rights;

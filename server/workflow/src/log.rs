@@ -3,6 +3,7 @@
 //! Invariant: an entry, once written, never changes; the first one carries the run's head, so that the chain covers it.
 //! Never: secrets; what was sent to the ERP arrives here without them.
 
+mod audit;
 mod canonical;
 mod chain;
 
@@ -13,7 +14,9 @@ use vocab::{Decision, FieldName, FieldValue, Person, StepId};
 use crate::event::{ErpEvidence, ReceiptProof};
 use crate::instance::{EffectKey, EffectKind, ObjectValues, StartFacts};
 
+pub use audit::{Audit, AuditError, LOG_EXPORT, LOG_EXPORT_FORMAT, audit, export};
 pub use canonical::{CanonicalError, JSON_INTEGER_MAX, canonical_json};
+pub(crate) use chain::hex;
 pub use chain::{ChainError, FIRST_PREV, NewEntry, append, entry_hash, verify};
 
 /// One entry.
@@ -147,6 +150,15 @@ pub enum LogKind {
     Stopped {
         /// Why.
         reason: String,
+    },
+    /// The stored document was damaged: it was set aside and an older revision restored.
+    Repaired {
+        /// What was wrong.
+        reason: String,
+        /// Where the damaged bytes lie; none where there were no bytes left to keep.
+        set_aside: Option<String>,
+        /// The revision whose content goes on.
+        restored_revision: u64,
     },
 }
 

@@ -18,6 +18,7 @@ mod feedback;
 mod person;
 mod refusal;
 mod remark;
+mod repaired;
 mod requested_again;
 mod run;
 mod start;
@@ -60,5 +61,6 @@ pub fn apply(blueprint: &Blueprint, instance: &Instance, event: Event) -> Result
         EventKind::EffectFailed { key, error, next_try_at, evidence } => {
             effect_failed::apply(turn, key, &error, next_try_at, &evidence)
         }
+        EventKind::Repaired(facts) => repaired::apply(turn, facts),
     }
 }

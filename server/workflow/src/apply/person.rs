@@ -79,7 +79,8 @@ pub(super) fn claim_moved_on(instance: &Instance, claim_id: &str) -> Refusal {
         | LogKind::ErpFailed { .. }
         | LogKind::EndReached { .. }
         | LogKind::Ended { .. }
-        | LogKind::Stopped { .. } => None,
+        | LogKind::Stopped { .. }
+        | LogKind::Repaired { .. } => None,
     });
     match claimed_visit {
         None => Refusal::NotAllowedHere { what: format!("claim {claim_id}: this run has no such claim") },

@@ -95,7 +95,9 @@ impl Instance {
         ensure(head_matches, || "the log does not begin with this run's start".to_owned())?;
         let ends = self.history.iter().filter(|entry| matches!(entry.kind, LogKind::Ended { .. })).count();
         ensure(ends == usize::from(self.is_final()), || format!("{ends} end(s) logged in state {:?}", self.state))?;
-        let last_ends = matches!(self.history.last().map(|entry| &entry.kind), Some(LogKind::Ended { .. }));
+        // Only the repair of a finished run's document comes after its end.
+        let mut lived = self.history.iter().rev().filter(|entry| !matches!(entry.kind, LogKind::Repaired { .. }));
+        let last_ends = matches!(lived.next().map(|entry| &entry.kind), Some(LogKind::Ended { .. }));
         ensure(last_ends == self.is_final(), || "the log goes on after the end".to_owned())?;
         let decisions = self.taken_decisions();
         let visits: BTreeSet<u64> = decisions.iter().map(|taken| taken.visit).collect();

@@ -97,7 +97,8 @@ impl Instance {
                 | LogKind::ErpFailed { .. }
                 | LogKind::EndReached { .. }
                 | LogKind::Ended { .. }
-                | LogKind::Stopped { .. } => None,
+                | LogKind::Stopped { .. }
+                | LogKind::Repaired { .. } => None,
             })
             .collect()
     }

@@ -128,7 +128,8 @@ pub fn entry_hash(entry: &LogEntry) -> Result<String, ChainError> {
     Ok(hex(&Sha256::digest(text.as_bytes())))
 }
 
-fn hex(bytes: &[u8]) -> String {
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut out, byte| {
         // Writing to a String can't fail.

@@ -9,6 +9,7 @@ mod golden;
 mod limits;
 mod random;
 mod refusals;
+mod repaired;
 mod rights;
 mod runs;
 mod traces;
