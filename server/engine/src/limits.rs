@@ -18,6 +18,12 @@ pub(crate) const STEP_TRIES_MAX: u32 = 8;
 pub(crate) const START_TRIES_MAX: u32 = 8;
 /// A failed ERP write is tried again after this time; the full retry rules come with the retry issue.
 pub(crate) const EFFECT_RETRY: chrono::TimeDelta = chrono::TimeDelta::minutes(1);
+/// Between two writes of one draft (DESIGN §4: at most one PUT in 5 s).
+pub(crate) const DRAFT_PAUSE: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
+/// Bytes of a draft's document.
+pub(crate) const DRAFT_BYTES_MAX: usize = 256 * 1024;
+/// Drafts whose last write a node remembers.
+pub(crate) const DRAFTS_REMEMBERED_MAX: usize = 10_000;
 /// Instances read at once when the index is rebuilt.
 pub(crate) const REBUILD_READS: usize = 64;
 /// Keys per listing page.

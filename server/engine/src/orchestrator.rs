@@ -9,6 +9,7 @@ use workflow::vocab::TenantKey;
 
 use crate::EngineError;
 use crate::blueprints::BlueprintCache;
+use crate::drafts::DraftBook;
 use crate::effects::EffectRunner;
 use crate::index::TaskIndex;
 use crate::tenants::Tenants;
@@ -50,6 +51,7 @@ pub struct Orchestrator {
     pub(crate) blueprints: Arc<BlueprintCache>,
     pub(crate) index: Arc<TaskIndex>,
     pub(crate) effects: Arc<EffectRunner>,
+    pub(crate) drafts: Arc<DraftBook>,
 }
 
 impl std::fmt::Debug for Orchestrator {
@@ -73,6 +75,7 @@ impl Orchestrator {
             blueprints: Arc::default(),
             index: Arc::default(),
             effects: Arc::new(EffectRunner::new(parts.erp_write)),
+            drafts: Arc::default(),
         }
     }
 
