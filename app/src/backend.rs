@@ -7,8 +7,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 use contract::{
-    AppError, ClaimRequest, DecisionRequest, DecisionResult, FeedbackRequest, LogView, Me, TaskDetail, TaskFilter,
-    TaskList, TenantView, UnclaimRequest,
+    AppError, ClaimRequest, DecisionRequest, DecisionResult, DraftAnswer, DraftRequest, FeedbackRequest, LogView, Me,
+    TaskDetail, TaskFilter, TaskList, TenantView, UnclaimRequest,
     vocab::{GroupName, Person, Role, TenantKey},
 };
 use leptos::prelude::use_context;
@@ -66,6 +66,8 @@ pub trait TasksBackend: Send + Sync + 'static {
     async fn decide(&self, viewer: &Viewer, request: DecisionRequest) -> Result<DecisionResult, AppError>;
     /// Leaves a remark without deciding.
     async fn feedback(&self, viewer: &Viewer, request: FeedbackRequest) -> Result<TaskDetail, AppError>;
+    /// Keeps what was typed and isn't sent.
+    async fn save_draft(&self, viewer: &Viewer, request: DraftRequest) -> Result<DraftAnswer, AppError>;
     /// The execution log of one run.
     async fn log(&self, viewer: &Viewer, instance_id: &str) -> Result<LogView, AppError>;
 }

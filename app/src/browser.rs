@@ -3,6 +3,8 @@
 //! Invariant: called from effects and event handlers only, which never run on the server.
 //! Never: markup, state.
 
+#[cfg(not(feature = "ssr"))]
+use contract::vocab::Language;
 use contract::vocab::OperationId;
 use leptos::prelude::{document, window};
 use wasm_bindgen::JsCast;
@@ -65,6 +67,28 @@ pub(crate) fn local_set(key: &str, value: &str) {
     if let Ok(Some(storage)) = window().local_storage() {
         let _ = storage.set_item(key, value);
     }
+}
+
+#[cfg(not(feature = "ssr"))]
+/// The language that the server rendered this page in.
+pub(crate) fn html_language() -> Language {
+    let code = document().document_element().and_then(|html| html.get_attribute("lang")).unwrap_or_default();
+    Language::from_code(&code)
+}
+
+/// Remembers something for the server, for `seconds`. Not for secrets: scripts can read it.
+pub(crate) fn set_cookie(name: &str, value: &str, seconds: u32) {
+    let secure =
+        if window().location().protocol().is_ok_and(|protocol| protocol == "https:") { "; Secure" } else { "" };
+    let line = format!("{name}={value}; Path=/; Max-Age={seconds}; SameSite=Lax{secure}");
+    // A browser that takes no cookies shows the default; nothing depends on it.
+    let _ = js_sys::Reflect::set(&document(), &"cookie".into(), &line.into());
+}
+
+/// Loads the page again.
+pub(crate) fn reload() {
+    // A reload that the browser refuses leaves the page as it is.
+    let _ = window().location().reload();
 }
 
 /// Focuses the first element that matches, after the current changes are in the page.

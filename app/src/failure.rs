@@ -4,7 +4,7 @@
 //! as the HTTP status that belongs to it (DESIGN §8).
 //! Never: texts for people.
 
-use contract::AppError;
+use contract::{AppError, RequestFault};
 use leptos::{
     prelude::FromServerFnError,
     server_fn::{codec::JsonEncoding, error::ServerFnErrorErr},
@@ -43,14 +43,19 @@ impl FromServerFnError for Failure {
     type Encoder = JsonEncoding;
 
     fn from_server_fn_error(value: ServerFnErrorErr) -> Self {
+        let unreadable = |detail: String| AppError::BadRequest { fault: RequestFault::Value, detail };
         let error = match value {
+            // On the server these are faults of the request; in a browser something else than our server has answered.
+            ServerFnErrorErr::Deserialization(text) | ServerFnErrorErr::Request(text) if answers_a_request() => {
+                unreadable(text)
+            }
             ServerFnErrorErr::Request(_)
             | ServerFnErrorErr::UnsupportedRequestMethod(_)
             | ServerFnErrorErr::Deserialization(_)
             | ServerFnErrorErr::Serialization(_) => {
                 AppError::Unavailable { what: "server".to_owned(), retry_s: NETWORK_RETRY_S }
             }
-            ServerFnErrorErr::Args(_) | ServerFnErrorErr::MissingArg(_) => AppError::Invalid { problems: Vec::new() },
+            ServerFnErrorErr::Args(text) | ServerFnErrorErr::MissingArg(text) => unreadable(text),
             ServerFnErrorErr::Registration(text)
             | ServerFnErrorErr::ServerError(text)
             | ServerFnErrorErr::MiddlewareError(text)
@@ -62,18 +67,12 @@ impl FromServerFnError for Failure {
     }
 }
 
-/// The HTTP status that belongs to an error.
-#[cfg(feature = "ssr")]
-pub(crate) fn status(error: &AppError) -> u16 {
-    match error {
-        AppError::SignedOut => 401,
-        AppError::Refused { .. } => 403,
-        AppError::NotFound => 404,
-        AppError::Stale { .. } | AppError::ValuesChanged { .. } => 409,
-        AppError::Invalid { .. } => 422,
-        AppError::Internal { .. } => 500,
-        AppError::Unavailable { .. } => 503,
-    }
+/// Whether this is the server, in the middle of answering.
+fn answers_a_request() -> bool {
+    #[cfg(feature = "ssr")]
+    return leptos::prelude::use_context::<leptos_axum::ResponseOptions>().is_some();
+    #[cfg(not(feature = "ssr"))]
+    false
 }
 
 /// Sets the response's status, where there is a response.
@@ -81,7 +80,7 @@ pub(crate) fn status(error: &AppError) -> u16 {
 pub(crate) fn set_status(error: &AppError) {
     use leptos::server_fn::axum_export::http::StatusCode;
     if let Some(options) = leptos::prelude::use_context::<leptos_axum::ResponseOptions>() {
-        options.set_status(StatusCode::from_u16(status(error)).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
+        options.set_status(StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
     }
 }
 

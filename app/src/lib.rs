@@ -9,11 +9,13 @@
 
 mod browser;
 mod failure;
+mod language;
 mod live;
 pub mod serverfns;
 mod shell;
 mod texts;
 mod ui;
+pub mod wire;
 
 #[cfg(feature = "ssr")]
 pub mod backend;
@@ -25,5 +27,6 @@ mod messages {
 use messages::i18n;
 
 pub use failure::Failure;
+pub use language::LANGUAGE_COOKIE;
 pub use shell::shell;
 pub use ui::App;

@@ -4,12 +4,13 @@
 //! Never: decisions; markup.
 
 use contract::{
-    AppError, FieldProblemKind, RefusalReason, TaskRow,
-    vocab::{Decision, InstanceStatus, TaskState, TriggerSource},
+    AppError, FieldProblemKind, RefusalReason, RequestFault, TaskRow,
+    vocab::{Decision, InstanceStatus, TaskAct, TaskState, TriggerSource},
 };
-use leptos_i18n::{context::use_i18n_context, td_string};
+use leptos_i18n::td_string;
 
 pub(crate) use crate::i18n::Locale;
+use crate::language::{locale_of, use_language};
 
 /// A text of the message files in the given locale: `say!(locale, inbox.title)`.
 macro_rules! say {
@@ -21,7 +22,7 @@ pub(crate) use say;
 
 /// The locale of this page. Changing it reloads the page, so nothing needs to track it.
 pub(crate) fn use_locale() -> Locale {
-    use_i18n_context::<Locale>().get_locale_untracked()
+    locale_of(use_language())
 }
 
 /// Puts values into a text's `{name}` places.
@@ -86,12 +87,16 @@ pub(crate) fn error(locale: Locale, error: &AppError) -> String {
         AppError::SignedOut => td_string!(locale, error.signed_out),
         AppError::NotFound => td_string!(locale, error.not_found),
         AppError::Refused { reason } => refusal(locale, *reason),
-        AppError::Stale { who, at, done } => {
-            let template = match (done, who.is_some()) {
-                (true, true) => td_string!(locale, error.stale_done_by),
-                (true, false) => td_string!(locale, error.stale_done),
-                (false, true) => td_string!(locale, error.stale_by),
-                (false, false) => td_string!(locale, error.stale),
+        AppError::Stale { who, at, what, done } => {
+            let template = match (what, who.is_some(), done) {
+                (Some(TaskAct::Approved), true, _) => td_string!(locale, error.stale_approved),
+                (Some(TaskAct::Rejected), true, _) => td_string!(locale, error.stale_rejected),
+                (Some(TaskAct::Claimed), true, _) => td_string!(locale, error.stale_claimed),
+                (Some(TaskAct::Unclaimed), true, _) => td_string!(locale, error.stale_unclaimed),
+                (Some(TaskAct::Remarked), true, _) => td_string!(locale, error.stale_remarked),
+                (Some(TaskAct::Lapsed), _, _) => td_string!(locale, error.stale_lapsed),
+                (_, _, true) => td_string!(locale, error.stale_done),
+                (_, _, false) => td_string!(locale, error.stale),
             };
             let who = who.as_ref().map_or("", |person| person.name.as_str());
             let at = at.as_ref().map_or("", |moment| moment.text.as_str());
@@ -99,6 +104,8 @@ pub(crate) fn error(locale: Locale, error: &AppError) -> String {
         }
         AppError::ValuesChanged { .. } => td_string!(locale, error.values_changed),
         AppError::Invalid { problems } if problems.is_empty() => td_string!(locale, error.invalid_request),
+        AppError::BadRequest { fault: RequestFault::TooLarge, .. } => td_string!(locale, error.too_large),
+        AppError::BadRequest { .. } => td_string!(locale, error.invalid_request),
         AppError::Invalid { .. } => td_string!(locale, error.invalid),
         AppError::Unavailable { what, retry_s } => {
             let template = match what.as_str() {
@@ -267,7 +274,7 @@ mod tests {
     fn a_lost_race_names_the_winner() {
         let who = Person { id: "u2".into(), name: "Erika Einkauf".to_owned() };
         let at = Moment { iso: "2026-11-30T13:05:00Z".to_owned(), text: "30.11.2026 14:05".to_owned() };
-        let stale = AppError::Stale { who: Some(who), at: Some(at), done: false };
+        let stale = AppError::Stale { who: Some(who), at: Some(at), what: Some(TaskAct::Claimed), done: false };
         assert_eq!(
             error(Locale::de, &stale),
             "Erika Einkauf war schneller und hat die Aufgabe übernommen (30.11.2026 14:05)."

@@ -9,10 +9,10 @@ use app::backend::{TasksBackend, Viewer};
 use async_trait::async_trait;
 use chrono_tz::Tz;
 use contract::{
-    AppError, ClaimRequest, DecisionRequest, DecisionResult, FeedbackRequest, LogView, TaskCounts, TaskDetail,
-    TaskFilter, TaskList, TaskRow, UnclaimRequest,
+    AppError, ClaimRequest, DecisionRequest, DecisionResult, DraftAnswer, DraftRequest, FeedbackRequest, LogView,
+    TaskCounts, TaskDetail, TaskFilter, TaskList, TaskRow, UnclaimRequest,
 };
-use engine::{DecisionInput, EngineError, InstanceRef, Orchestrator, TaskRef};
+use engine::{DecisionInput, DraftInput, DraftOutcome, EngineError, InstanceRef, Orchestrator, TaskRef};
 use ports::encode_part;
 use vocab::{TaskState, TenantKey};
 use workflow::Refusal;
@@ -21,7 +21,7 @@ use workflow::rights::{may_list_assigned, may_see_log};
 
 use crate::config::Settings;
 use crate::failure::{app_error, changed_values};
-use crate::projection::{done_rows, log_view, open_row, task_detail};
+use crate::projection::{done_rows, log_view, moment, open_row, task_detail};
 
 /// Rows one list answer may have.
 const ROWS_MAX: usize = 500;
@@ -174,13 +174,14 @@ impl TasksBackend for Backend {
     async fn decide(&self, viewer: &Viewer, request: DecisionRequest) -> Result<DecisionResult, AppError> {
         let task = task_ref(&request.task_id)?;
         if task.visit != request.visit {
-            return Err(AppError::Stale { who: None, at: None, done: true });
+            return Err(AppError::Stale { who: None, at: None, what: None, done: true });
         }
         let actor = actor(viewer, &task.instance.tenant).ok_or(AppError::NotFound)?;
         let input = DecisionInput {
             operation: request.operation,
             decision: request.decision,
             claim_id: request.claim_id,
+            revision: request.revision,
             shown: request.shown,
             changes: request.changes,
             comment: request.comment,
@@ -194,11 +195,26 @@ impl TasksBackend for Backend {
     async fn feedback(&self, viewer: &Viewer, request: FeedbackRequest) -> Result<TaskDetail, AppError> {
         let task = task_ref(&request.task_id)?;
         if task.visit != request.visit {
-            return Err(AppError::Stale { who: None, at: None, done: true });
+            return Err(AppError::Stale { who: None, at: None, what: None, done: true });
         }
         let actor = actor(viewer, &task.instance.tenant).ok_or(AppError::NotFound)?;
         match self.engine.feedback(&task, &actor, request.operation, request.text).await {
             Ok(_) => self.see(viewer, &task).await,
+            Err(error) => Err(self.refused(error, &task.instance).await),
+        }
+    }
+
+    async fn save_draft(&self, viewer: &Viewer, request: DraftRequest) -> Result<DraftAnswer, AppError> {
+        let task = task_ref(&request.task_id)?;
+        let tenant = &task.instance.tenant;
+        let actor = actor(viewer, tenant).ok_or(AppError::NotFound)?;
+        let input = DraftInput { typed: request.draft.typed, comment: request.draft.comment };
+        match self.engine.save_draft(&task, &actor, &request.claim_id, input).await {
+            Ok(DraftOutcome::Saved { at }) => Ok(DraftAnswer::Saved { at: moment(at, self.zone(tenant)) }),
+            Ok(DraftOutcome::Dropped) => Ok(DraftAnswer::Dropped),
+            Ok(DraftOutcome::TooSoon { wait }) => {
+                Ok(DraftAnswer::TooSoon { retry_ms: u32::try_from(wait.num_milliseconds()).unwrap_or(0) })
+            }
             Err(error) => Err(self.refused(error, &task.instance).await),
         }
     }

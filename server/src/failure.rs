@@ -63,10 +63,10 @@ fn refusal_error(refusal: &Refusal, zone: Tz) -> AppError {
             tracing::info!(%what, "request refused");
             refused(RefusalReason::NotAllowedHere)
         }
-        Refusal::Stale { who, at, done } => {
-            AppError::Stale { who: who.clone(), at: at.map(|at| moment(at, zone)), done: *done }
+        Refusal::Stale { who, at, what, done } => {
+            AppError::Stale { who: who.clone(), at: at.map(|at| moment(at, zone)), what: *what, done: *done }
         }
-        Refusal::Final => AppError::Stale { who: None, at: None, done: true },
+        Refusal::Final => AppError::Stale { who: None, at: None, what: None, done: true },
         Refusal::ValuesChanged { fields } => AppError::ValuesChanged {
             changed: fields
                 .iter()

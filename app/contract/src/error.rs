@@ -1,7 +1,7 @@
 //! What can go wrong, as data. The screens turn it into sentences; programs get problem details made from it.
 
 use serde::{Deserialize, Serialize};
-use vocab::{FieldName, FieldValue, Person};
+use vocab::{FieldName, FieldValue, Person, TaskAct};
 
 use crate::Moment;
 
@@ -28,6 +28,9 @@ pub enum AppError {
         who: Option<Person>,
         /// When.
         at: Option<Moment>,
+        /// What they did, where known.
+        #[serde(default)]
+        what: Option<TaskAct>,
         /// Whether the task is done with (true) or merely held by somebody else (false).
         done: bool,
     },
@@ -43,6 +46,14 @@ pub enum AppError {
         /// What is wrong, per field; `comment` is named like a field.
         problems: Vec<FieldProblem>,
     },
+    /// The request itself can't be read; nothing was done. 400, 404, 405, 413, 415 or 422, by the fault.
+    #[error("bad request: {detail}")]
+    BadRequest {
+        /// What is wrong with it.
+        fault: RequestFault,
+        /// What is wrong where, for who writes programs: names the member and the way out.
+        detail: String,
+    },
     /// Something outside is down; try again. 503.
     #[error("{what} is not available")]
     Unavailable {
@@ -57,6 +68,47 @@ pub enum AppError {
         /// Incident id in the server's log.
         incident: String,
     },
+}
+
+impl AppError {
+    /// The HTTP status that belongs to the error (DESIGN §8).
+    pub fn status(&self) -> u16 {
+        match self {
+            Self::SignedOut => 401,
+            Self::Refused { .. } => 403,
+            Self::NotFound => 404,
+            Self::Stale { .. } | Self::ValuesChanged { .. } => 409,
+            Self::Invalid { .. } => 422,
+            Self::BadRequest { fault, .. } => match fault {
+                RequestFault::Syntax => 400,
+                RequestFault::NoSuchFunction => 404,
+                RequestFault::WrongMethod => 405,
+                RequestFault::TooLarge => 413,
+                RequestFault::NotJson => 415,
+                RequestFault::Value => 422,
+            },
+            Self::Internal { .. } => 500,
+            Self::Unavailable { .. } => 503,
+        }
+    }
+}
+
+/// What is wrong with a request that can't be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RequestFault {
+    /// The body is no JSON.
+    Syntax,
+    /// A member is missing, or holds what it can't hold.
+    Value,
+    /// The body is larger than one may be.
+    TooLarge,
+    /// The body does not say that it is JSON.
+    NotJson,
+    /// There is no server function of this name.
+    NoSuchFunction,
+    /// Server functions are called by POST.
+    WrongMethod,
 }
 
 /// Which rule refused.

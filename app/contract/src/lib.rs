@@ -9,12 +9,13 @@ mod log;
 mod push;
 mod task;
 
-pub use error::{AppError, ChangedValue, FieldProblem, FieldProblemKind, RefusalReason};
+pub use error::{AppError, ChangedValue, FieldProblem, FieldProblemKind, RefusalReason, RequestFault};
 pub use log::{LogEntryView, LogFact, LogView};
 pub use push::PushMessage;
 pub use task::{
-    ClaimRequest, DecisionRequest, DecisionResult, DocumentState, DocumentView, FeedbackRequest, FormField, Me,
-    SummaryCell, TaskCounts, TaskDetail, TaskFilter, TaskList, TaskNotice, TaskRow, TenantView, UnclaimRequest,
+    ClaimRequest, DecisionRequest, DecisionResult, DocumentState, DocumentView, Draft, DraftAnswer, DraftRequest,
+    DraftView, FeedbackRequest, FormField, Me, SummaryCell, TaskCounts, TaskDetail, TaskFilter, TaskList, TaskNotice,
+    TaskRow, TenantView, UnclaimRequest,
 };
 pub use vocab;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use vocab::{Action, ClaimId, Decision, FieldName, FieldType, FieldValue, OperationId, Person, Role, TaskState};
 
 use crate::{LogView, Moment};
@@ -152,6 +152,65 @@ pub struct TaskDetail {
     pub log: Option<LogView>,
     /// Opaque instance id.
     pub instance_id: String,
+    /// What I typed at this visit and haven't sent, while I have the task.
+    #[serde(default)]
+    pub draft: Option<DraftView>,
+}
+
+/// What a person typed and hasn't sent. It is kept as typed: whether it fits is looked at when it is sent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Draft {
+    /// Inputs that were touched.
+    #[serde(default)]
+    pub typed: BTreeMap<FieldName, FieldValue>,
+    /// The comment.
+    #[serde(default)]
+    pub comment: String,
+}
+
+impl Draft {
+    /// Whether there is nothing worth keeping.
+    pub fn is_empty(&self) -> bool {
+        self.typed.is_empty() && self.comment.is_empty()
+    }
+}
+
+/// A draft as the server keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftView {
+    /// What was typed.
+    pub draft: Draft,
+    /// When it was saved.
+    pub saved_at: Moment,
+}
+
+/// Keep a draft; an empty one is dropped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DraftRequest {
+    /// Opaque task id.
+    pub task_id: String,
+    /// My claim.
+    pub claim_id: ClaimId,
+    /// What was typed.
+    pub draft: Draft,
+}
+
+/// What became of a draft.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "draft", rename_all = "kebab-case")]
+pub enum DraftAnswer {
+    /// It is in the store.
+    Saved {
+        /// Since when.
+        at: Moment,
+    },
+    /// There is none any more.
+    Dropped,
+    /// The last one was saved too short a time ago: send the newest again after this time.
+    TooSoon {
+        /// Milliseconds to wait.
+        retry_ms: u32,
+    },
 }
 
 /// Something the person should know before deciding.
@@ -197,6 +256,9 @@ pub struct FormField {
     pub options: Vec<String>,
     /// ISO currency of an amount.
     pub currency: Option<String>,
+    /// Whether this is the amount that matters: shown large.
+    #[serde(default)]
+    pub prominent: bool,
 }
 
 /// One receipt.
@@ -238,6 +300,7 @@ pub struct ClaimRequest {
     /// Opaque task id.
     pub task_id: String,
     /// This intent.
+    #[serde(deserialize_with = "operation")]
     pub operation: OperationId,
 }
 
@@ -247,6 +310,7 @@ pub struct UnclaimRequest {
     /// Opaque task id.
     pub task_id: String,
     /// This intent.
+    #[serde(deserialize_with = "operation")]
     pub operation: OperationId,
     /// The claim to release.
     pub claim_id: ClaimId,
@@ -258,10 +322,12 @@ pub struct DecisionRequest {
     /// Opaque task id.
     pub task_id: String,
     /// This intent.
+    #[serde(deserialize_with = "operation")]
     pub operation: OperationId,
     /// Approve or reject.
     pub decision: Decision,
-    /// The revision the page was built from.
+    /// The revision the page was built from. A remark that somebody else left after it stops the decision: whoever
+    /// decides has read what the others said.
     pub revision: u64,
     /// The step visit it was built from.
     pub visit: u64,
@@ -290,9 +356,31 @@ pub struct FeedbackRequest {
     /// Opaque task id.
     pub task_id: String,
     /// This intent.
+    #[serde(deserialize_with = "operation")]
     pub operation: OperationId,
     /// The step visit it belongs to.
     pub visit: u64,
     /// The remark.
     pub text: String,
+}
+
+/// Reads an operation id from outside: bounded, because it is kept.
+fn operation<'de, D: Deserializer<'de>>(deserializer: D) -> Result<OperationId, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    OperationId::parse(&text).map_err(serde::de::Error::custom)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_operation_id_is_bounded_where_it_comes_in() {
+        let read = |id: &str| serde_json::from_str::<ClaimRequest>(&format!(r#"{{"task_id":"t","operation":"{id}"}}"#));
+        assert!(read("7c9e6679-7425-40de-944b-e07fc1f90ae7").is_ok());
+        for bad in [String::new(), "x".repeat(5_000), "a b".to_owned()] {
+            let said = read(&bad).map_err(|error| error.to_string());
+            assert!(said.is_err_and(|said| said.contains("1 to 64 characters")), "{bad:.10}");
+        }
+    }
 }

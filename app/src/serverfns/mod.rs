@@ -10,6 +10,7 @@ pub mod get_task_metadata;
 pub mod leave_feedback;
 pub mod list_tasks;
 pub mod me;
+pub mod save_draft;
 pub mod unclaim_task;
 
 pub use claim_task::{ClaimTask, claim_task};
@@ -19,4 +20,5 @@ pub use get_task_metadata::{GetTaskMetadata, get_task_metadata};
 pub use leave_feedback::{LeaveFeedback, leave_feedback};
 pub use list_tasks::{ListTasks, list_tasks};
 pub use me::{WhoAmI, me};
+pub use save_draft::{SaveDraft, save_draft};
 pub use unclaim_task::{UnclaimTask, unclaim_task};

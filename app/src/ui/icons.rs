@@ -20,6 +20,8 @@ pub(crate) const FORK: &str = "M4 3v3.5c0 2 4 1.5 4 3.5v3M12 3v3.5c0 2-4 1.5-4 3
 pub(crate) const TALK: &str = "M2.5 3.5h11v7H8l-3 2.7v-2.7H2.5z";
 pub(crate) const PLAY: &str = "M5 3.5l7 4.5l-7 4.5z";
 pub(crate) const FLAG: &str = "M4 13.5v-10.5h7.5l-1.5 2.7l1.5 2.8H4";
+pub(crate) const GLOBE: &str =
+    "M8 2.5a5.5 5.5 0 1 0 0 11a5.5 5.5 0 1 0 0-11zM2.5 8h11M8 2.5c-2.6 3.3-2.6 7.7 0 11M8 2.5c2.6 3.3 2.6 7.7 0 11";
 pub(crate) const DOCUMENT: &str = "M4 2.5h5l3 3v8H4zM9 2.5v3h3";
 
 /// One icon, 16 × 16, in the text's colour.

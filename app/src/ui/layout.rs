@@ -11,10 +11,15 @@ use super::{
     memory::{Memory, use_memory},
 };
 use crate::{
+    browser,
+    language::{self, LANGUAGE_COOKIE},
     live::{Link, Live},
     serverfns,
     texts::{fill, say, use_locale},
 };
+
+/// Seconds that a chosen language is remembered: a year.
+const LANGUAGE_REMEMBERED_S: u32 = 31_536_000;
 
 /// The frame.
 #[component]
@@ -87,9 +92,34 @@ fn Rail(memory: Memory, help: Help) -> impl IntoView {
                     <Icon path=icons::HELP />
                     <span>{say!(locale, app.help)}</span>
                 </button>
+                <LanguageSwitch memory />
                 <Who memory />
             </div>
         </header>
+    }
+}
+
+/// The other language, by its own name.
+#[component]
+fn LanguageSwitch(memory: Memory) -> impl IntoView {
+    let locale = use_locale();
+    let other = language::other(language::use_language());
+    let switch = move |_| {
+        browser::set_cookie(LANGUAGE_COOKIE, other.code(), LANGUAGE_REMEMBERED_S);
+        // What was typed is kept as a draft and comes back with the page.
+        memory.reload_on_purpose();
+    };
+    view! {
+        <button
+            type="button"
+            class="rail-link"
+            lang=other.code()
+            data-testid="language-switch"
+            on:click=switch
+        >
+            <Icon path=icons::GLOBE />
+            <span>{say!(locale, app.other_language)}</span>
+        </button>
     }
 }
 
@@ -166,8 +196,7 @@ fn ConnectionBanner() -> impl IntoView {
 
 fn reload(event: leptos::ev::MouseEvent) {
     event.prevent_default();
-    // A reload that the browser refuses leaves the page as it is.
-    let _ = location().reload();
+    browser::reload();
 }
 
 #[component]

@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 use contract::{Me, TaskFilter, TaskList};
 use leptos::prelude::*;
 
+use crate::browser;
+
 /// Task ids remembered as decided in this visit.
 const GONE_MAX: usize = 1_000;
 
@@ -35,6 +37,7 @@ pub(crate) struct Memory {
     scroll: StoredValue<i32>,
     last_task: StoredValue<Option<String>>,
     gone: StoredValue<BTreeSet<String>>,
+    reloading: StoredValue<bool>,
 }
 
 impl Memory {
@@ -49,6 +52,7 @@ impl Memory {
             scroll: StoredValue::new(0),
             last_task: StoredValue::new(None),
             gone: StoredValue::new(BTreeSet::new()),
+            reloading: StoredValue::new(false),
         });
     }
 
@@ -122,6 +126,17 @@ impl Memory {
             self.gone.with_value(|gone| list.rows.retain(|row| !gone.contains(&row.task_id)));
         }
         list
+    }
+
+    /// Loads the page again because the person asked for it: nothing typed gets lost, so nobody is asked.
+    pub(crate) fn reload_on_purpose(self) {
+        self.reloading.set_value(true);
+        browser::reload();
+    }
+
+    /// Whether the page goes away because the person asked for it.
+    pub(crate) fn reloads_on_purpose(self) -> bool {
+        self.reloading.get_value()
     }
 
     /// Tells what just happened.

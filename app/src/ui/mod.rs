@@ -17,7 +17,7 @@ mod run;
 mod task;
 
 use leptos::prelude::*;
-use leptos_meta::{Title, provide_meta_context};
+use leptos_meta::{Html, Title, provide_meta_context};
 use leptos_router::{
     SsrMode,
     components::{Redirect, Route, Router, Routes},
@@ -25,7 +25,7 @@ use leptos_router::{
 };
 
 use crate::{
-    i18n::I18nContextProvider,
+    language,
     live::Live,
     texts::{say, use_locale},
 };
@@ -48,18 +48,12 @@ pub(crate) fn run_path(instance_id: &str) -> String {
 #[component]
 pub fn App() -> impl IntoView {
     provide_meta_context();
-    // German first: the browser's language doesn't decide, only the person's own choice (a cookie) will.
-    let header = leptos_use_locales();
+    let language = language::provide();
     view! {
-        <I18nContextProvider cookie_name="lang" ssr_lang_header_getter=header>
-            <Screens />
-        </I18nContextProvider>
+        <Html attr:lang=language.code() />
+        <Screens />
     }
     .into_any()
-}
-
-fn leptos_use_locales() -> leptos_i18n::context::UseLocalesOptions {
-    leptos_i18n::context::UseLocalesOptions::default().ssr_lang_header_getter(|| None::<String>)
 }
 
 #[component]

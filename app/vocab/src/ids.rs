@@ -62,6 +62,40 @@ id!(/// One claim of one task by one person; every later act names it.
 id!(/// One intent of a person; a repeated request with the same id gets the first one's answer.
     OperationId);
 
+/// Characters an operation id may have.
+pub const OPERATION_ID_CHARS_MAX: usize = 64;
+
+/// A text that is no operation id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BadOperationId;
+
+impl fmt::Display for BadOperationId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "an operation id has 1 to {OPERATION_ID_CHARS_MAX} characters of A-Z, a-z, 0-9 and `-`, such as a UUID"
+        )
+    }
+}
+
+impl std::error::Error for BadOperationId {}
+
+impl OperationId {
+    /// Reads an id that comes from outside: it is kept in the run's document, so its form and length are bounded. Ids
+    /// read from the store are taken as they are.
+    ///
+    /// # Errors
+    /// [`BadOperationId`] says what an id looks like.
+    pub fn parse(text: &str) -> Result<Self, BadOperationId> {
+        let legal = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+        if legal && (1..=OPERATION_ID_CHARS_MAX).contains(&text.len()) {
+            Ok(Self::new(text))
+        } else {
+            Err(BadOperationId)
+        }
+    }
+}
+
 /// The exact pair that every stored thing and every right belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct TenantKey {
@@ -81,5 +115,22 @@ impl TenantKey {
 impl fmt::Display for TenantKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} / {}", self.customer, self.tenant)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operation_ids_from_outside_are_bounded() {
+        let longest = "a".repeat(OPERATION_ID_CHARS_MAX);
+        for good in ["7c9e6679-7425-40de-944b-e07fc1f90ae7", "1", "A-z", longest.as_str()] {
+            assert_eq!(OperationId::parse(good), Ok(OperationId::new(good)));
+        }
+        let long = "a".repeat(OPERATION_ID_CHARS_MAX + 1);
+        for bad in ["", " ", "a b", "a_b", "ä", "a\n", "../x", long.as_str()] {
+            assert_eq!(OperationId::parse(bad), Err(BadOperationId), "{bad:?}");
+        }
     }
 }

@@ -11,8 +11,8 @@ mod values;
 
 pub use amount::{AmountError, canonical_amount, format_amount_de, format_amount_en};
 pub use ids::{
-    ClaimId, CustomerId, FieldName, GroupName, InstanceId, ObjectNumber, OperationId, StepId, TenantId, TenantKey,
-    TriggerGuid, UserId, WorkflowId,
+    BadOperationId, ClaimId, CustomerId, FieldName, GroupName, InstanceId, OPERATION_ID_CHARS_MAX, ObjectNumber,
+    OperationId, StepId, TenantId, TenantKey, TriggerGuid, UserId, WorkflowId,
 };
-pub use status::{Action, Decision, InstanceStatus, Role, TaskState, TriggerSource};
+pub use status::{Action, Decision, InstanceStatus, Language, Role, TaskAct, TaskState, TriggerSource};
 pub use values::{FieldType, FieldValue, Person};

@@ -105,3 +105,47 @@ pub enum Action {
     /// Leave a remark without deciding.
     Feedback,
 }
+
+/// What somebody did to a task that others may have on their screens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TaskAct {
+    /// Took it over.
+    Claimed,
+    /// Gave it back.
+    Unclaimed,
+    /// Held it too long; nobody's act.
+    Lapsed,
+    /// Genehmigt.
+    Approved,
+    /// Abgelehnt.
+    Rejected,
+    /// Left a remark.
+    Remarked,
+}
+
+/// The languages of the screens; German first (DESIGN §11).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Language {
+    /// Deutsch.
+    #[default]
+    De,
+    /// English.
+    En,
+}
+
+impl Language {
+    /// The language that a person chose, by its code; anything else is German.
+    pub fn from_code(code: &str) -> Self {
+        if code == "en" { Self::En } else { Self::De }
+    }
+
+    /// Its code, as in `<html lang>`.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::De => "de",
+            Self::En => "en",
+        }
+    }
+}

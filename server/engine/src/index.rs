@@ -35,6 +35,8 @@ pub struct TaskRowData {
     pub status: InstanceStatus,
     /// The open task, where a person's turn it is.
     pub task: Option<OpenRow>,
+    /// Whether people's acts still have room in the run's log.
+    pub log_has_room: bool,
     /// Decisions so far.
     pub decisions: Vec<DecisionSummary>,
     /// Summary fields.
@@ -111,6 +113,7 @@ impl TaskRowData {
             object_number: instance.start.object_number.clone(),
             status: instance.status,
             task,
+            log_has_room: instance.log_has_room(),
             decisions: decisions(instance),
             summary: instance.summary.clone(),
             pending,

@@ -4,7 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::{DateTime, Utc};
 use ports::{Key, KeyError, encode_part};
-use workflow::vocab::{InstanceId, ObjectNumber, TenantId, TenantKey, WorkflowId};
+use workflow::vocab::{InstanceId, ObjectNumber, TenantId, TenantKey, UserId, WorkflowId};
 
 /// The table whose objects go by their bare number.
 const MAIN_TABLE: &str = "tblTransactions";
@@ -188,6 +188,11 @@ pub(crate) fn damaged_document(key: &Key, sha256: &str) -> Result<Key, KeyError>
 
 pub(crate) fn journal(at: DateTime<Utc>, id: &str) -> Result<Key, KeyError> {
     Key::new(format!("workflow/triggers/{}/{}.json", at.format("%Y-%m-%d"), encode_part(id)))
+}
+
+/// What one person typed at one visit.
+pub(crate) fn draft(instance: &InstanceId, visit: u64, user: &UserId) -> Result<Key, KeyError> {
+    Key::new(format!("workflow/drafts/{}/{visit}/{}.json", encode_part(instance.as_str()), encode_part(user.as_str())))
 }
 
 /// The key of a receipt from the blueprint's template; variable parts are encoded.

@@ -7,6 +7,7 @@
 mod blueprints;
 mod commit;
 mod documents;
+mod drafts;
 mod effects;
 mod error;
 mod index;
@@ -27,6 +28,7 @@ mod timers;
 
 pub use blueprints::{Catalog, CatalogEntry};
 pub use documents::{DecisionSummary, DoneSummary};
+pub use drafts::{DraftInput, DraftOutcome, SavedDraft};
 pub use error::EngineError;
 pub use index::{DoneRow, PendingWrite, TaskRowData};
 pub use keys::{InstanceRef, TaskRef};

@@ -28,6 +28,12 @@ pub(crate) const REPAIR_READS: usize = 8;
 pub(crate) const DAMAGED_RUNS_MAX: usize = 10_000;
 /// Months in which a run's summary is looked for.
 pub(crate) const DONE_MONTHS_MAX: usize = 120;
+/// Between two writes of one draft (DESIGN §4: at most one PUT in 5 s).
+pub(crate) const DRAFT_PAUSE: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
+/// Bytes of a draft's document.
+pub(crate) const DRAFT_BYTES_MAX: usize = 256 * 1024;
+/// Drafts whose last write a node remembers.
+pub(crate) const DRAFTS_REMEMBERED_MAX: usize = 10_000;
 /// Instances read at once when the index is rebuilt.
 pub(crate) const REBUILD_READS: usize = 64;
 /// Keys per listing page.

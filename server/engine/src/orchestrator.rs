@@ -9,6 +9,7 @@ use workflow::vocab::TenantKey;
 
 use crate::EngineError;
 use crate::blueprints::BlueprintCache;
+use crate::drafts::DraftBook;
 use crate::effects::EffectRunner;
 use crate::index::TaskIndex;
 use crate::repair::DamagedRuns;
@@ -52,6 +53,7 @@ pub struct Orchestrator {
     pub(crate) index: Arc<TaskIndex>,
     pub(crate) effects: Arc<EffectRunner>,
     pub(crate) damaged: Arc<DamagedRuns>,
+    pub(crate) drafts: Arc<DraftBook>,
 }
 
 impl std::fmt::Debug for Orchestrator {
@@ -76,6 +78,7 @@ impl Orchestrator {
             index: Arc::default(),
             effects: Arc::new(EffectRunner::new(parts.erp_write)),
             damaged: Arc::default(),
+            drafts: Arc::default(),
         }
     }
 

@@ -10,6 +10,7 @@ use workflow::event::{Actor, DecideFacts};
 use workflow::vocab::{ClaimId, Decision, FieldName, FieldType, FieldValue, OperationId, Person, StepId, TenantKey};
 use workflow::{Blueprint, EventKind, Instance, Refusal};
 
+use crate::drafts::SavedDraft;
 use crate::effects::target;
 use crate::index::{DoneRow, TaskRowData};
 use crate::instances::Loaded;
@@ -27,6 +28,8 @@ pub struct OpenedTask {
     pub object: Result<ErpObject, ErpError>,
     /// Receipts.
     pub receipts: Vec<Receipt>,
+    /// What the person who opens it typed and hasn't sent.
+    pub draft: Option<SavedDraft>,
 }
 
 /// A decision as a person sends it.
@@ -38,6 +41,8 @@ pub struct DecisionInput {
     pub decision: Decision,
     /// Claim meant.
     pub claim_id: ClaimId,
+    /// Revision shown.
+    pub revision: u64,
     /// Values shown.
     pub shown: BTreeMap<FieldName, FieldValue>,
     /// Edits.
@@ -118,7 +123,11 @@ impl Orchestrator {
         let fields = self.fields(&blueprint, step.as_ref());
         let object = self.erp().read(&target, &fields).await;
         let receipts = self.receipts(&instance, &blueprint).await?;
-        Ok(OpenedTask { instance, blueprint, object, receipts })
+        let draft = match actor {
+            Actor::Person { person, .. } => self.load_draft(task, &instance, person).await,
+            Actor::System => None,
+        };
+        Ok(OpenedTask { instance, blueprint, object, receipts, draft })
     }
 
     /// Takes a task over.
@@ -183,21 +192,26 @@ impl Orchestrator {
             claim_id: input.claim_id,
             operation: input.operation,
             decision: input.decision,
+            revision: input.revision,
             shown: input.shown,
             current,
             changes: input.changes,
             comment: input.comment,
             receipts,
         };
-        self.act(&task.instance, actor, EventKind::Decide(Box::new(facts))).await
+        let outcome = self.act(&task.instance, actor, EventKind::Decide(Box::new(facts))).await?;
+        if let Actor::Person { person, .. } = actor {
+            self.drop_draft(task, person).await;
+        }
+        Ok(outcome)
     }
 
-    async fn load_seen(&self, at: &InstanceRef, actor: &Actor) -> Result<Loaded, EngineError> {
+    pub(crate) async fn load_seen(&self, at: &InstanceRef, actor: &Actor) -> Result<Loaded, EngineError> {
         if !self.knows(&at.tenant) {
             return Err(EngineError::NotFound { what: "run", id: at.instance_id.to_string() });
         }
         let loaded = self.load_known(at).await?;
-        if workflow::rights::may_see_task(&loaded.blueprint, actor) {
+        if workflow::rights::may_try(&loaded.blueprint, &loaded.instance, actor) {
             Ok(loaded)
         } else {
             Err(Refusal::NotFound.into())

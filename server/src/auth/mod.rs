@@ -37,7 +37,7 @@ use pending::PendingLogins;
 use provider::Provider;
 pub use provider::ProviderStatus;
 pub use session::{SESSION_IDLE_H, SESSION_LIFETIME_H, Session, Sessions};
-pub use viewer::viewer;
+pub use viewer::{language, viewer};
 
 /// Where a failed login lands, with `?fehler=CODE`, and a logout without. Public, and registered at the provider as
 /// address to return to after a logout.

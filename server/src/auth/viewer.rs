@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use app::LANGUAGE_COOKIE;
 use app::backend::{Membership, Viewer};
-use vocab::{GroupName, Role};
+use axum::http::HeaderMap;
+use vocab::{GroupName, Language, Role};
 
 use crate::config::{Settings, TenantSettings};
 
 use super::Session;
+use super::cookies::find;
 
 /// Maps the provider's groups to each tenant's blueprint groups and roles. A tenant that gives neither is left out, so
 /// that a person's list of tenants names nobody else's.
@@ -15,6 +18,11 @@ pub fn viewer(session: &Session, settings: &Settings) -> Viewer {
     let held: BTreeSet<&str> = session.idp_groups.iter().map(String::as_str).collect();
     let memberships = settings.tenant.iter().filter_map(|tenant| membership(tenant, &held)).collect();
     Viewer { person: session.person.clone(), memberships }
+}
+
+/// The language that the person chose, by its cookie; German without one.
+pub fn language(headers: &HeaderMap) -> Language {
+    find(headers, LANGUAGE_COOKIE).map(Language::from_code).unwrap_or_default()
 }
 
 fn membership(tenant: &TenantSettings, held: &BTreeSet<&str>) -> Option<Membership> {

@@ -38,7 +38,7 @@ pub(crate) fn open_row(
         decision: None,
         summary: cells(blueprint, &row.summary),
         revision: row.revision,
-        allowed_actions: row_actions(&task.assign, holder, decided, actor).into_iter().collect(),
+        allowed_actions: row_actions(&task.assign, holder, decided, row.log_has_room, actor).into_iter().collect(),
     })
 }
 

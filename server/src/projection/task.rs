@@ -1,9 +1,9 @@
 //! One task with everything its step needs (`getTaskMetadata`, spec 001 §8.2).
 
 use chrono_tz::Tz;
-use contract::{DocumentState, DocumentView, FormField, TaskDetail, TaskNotice, TaskRow};
+use contract::{DocumentState, DocumentView, Draft, DraftView, FormField, TaskDetail, TaskNotice, TaskRow};
 use engine::{OpenedTask, ReceiptState, TaskRef};
-use vocab::{Action, Decision, FieldValue, StepId, TaskState, UserId};
+use vocab::{Action, Decision, FieldName, FieldType, FieldValue, StepId, TaskState, UserId};
 use workflow::blueprint::{StepField, StepKind, UserStep};
 use workflow::event::Actor;
 use workflow::instance::{Claim, ObjectValues, State};
@@ -22,7 +22,7 @@ pub(crate) fn task_detail(
     me: &UserId,
     zone: Tz,
 ) -> Option<TaskDetail> {
-    let OpenedTask { instance, blueprint, object, receipts } = opened;
+    let OpenedTask { instance, blueprint, object, receipts, draft } = opened;
     let open = instance.open_task().filter(|open| open.visit == task.visit);
     let taken = decision_of(instance, task.visit);
     let step_id = match (&open, &taken) {
@@ -44,6 +44,7 @@ pub(crate) fn task_detail(
         (_, _, Err(_)) => empty,
     };
     let claim = open.and_then(|open| open.claim.cloned());
+    let prominent = prominent(blueprint, step);
     let missing: &[_] = object.as_ref().map_or(&[], |object| object.missing.as_slice());
     let row = detail_row(instance, blueprint, task, step, claim.as_ref(), me, zone, &actions);
     Some(TaskDetail {
@@ -54,7 +55,7 @@ pub(crate) fn task_detail(
             .fields
             .iter()
             .filter(|field| field.visible && !missing.contains(&field.name))
-            .map(|field| form_field(blueprint, field, &values))
+            .map(|field| form_field(blueprint, field, &values, prominent))
             .collect(),
         missing_fields: step
             .fields
@@ -73,6 +74,10 @@ pub(crate) fn task_detail(
         notices: notices(instance, step, open.is_some(), me),
         log: may_see_log(blueprint, actor).then(|| log_view(instance, blueprint, &task.instance, zone)),
         instance_id: task.instance.encode(),
+        draft: draft.as_ref().map(|saved| DraftView {
+            draft: Draft { typed: saved.input.typed.clone(), comment: saved.input.comment.clone() },
+            saved_at: moment(saved.saved_at, zone),
+        }),
         allowed_actions: actions,
         row,
     })
@@ -138,7 +143,21 @@ fn detail_row(
     }
 }
 
-fn form_field(blueprint: &Blueprint, field: &StepField, values: &ObjectValues) -> FormField {
+/// The amount that matters: the first money field of the blueprint's `summary` that the step shows, else the first money
+/// field it shows.
+fn prominent<'a>(blueprint: &'a Blueprint, step: &'a UserStep) -> Option<&'a FieldName> {
+    let shown = |name: &FieldName| step.fields.iter().any(|field| field.visible && field.name == *name);
+    let money = |name: &FieldName| blueprint.field(name).is_some_and(|field| field.kind == FieldType::Money);
+    let named = blueprint.summary.iter().find(|name| money(name) && shown(name));
+    named.or_else(|| step.fields.iter().map(|field| &field.name).find(|name| money(name) && shown(name)))
+}
+
+fn form_field(
+    blueprint: &Blueprint,
+    field: &StepField,
+    values: &ObjectValues,
+    prominent: Option<&FieldName>,
+) -> FormField {
     let declared = blueprint.field(&field.name);
     let value = values.get(&field.name).cloned().unwrap_or(FieldValue::Null);
     FormField {
@@ -147,6 +166,7 @@ fn form_field(blueprint: &Blueprint, field: &StepField, values: &ObjectValues) -
         kind: declared.map(|declared| declared.kind).unwrap_or_default(),
         text: shown_text(declared, &value),
         value,
+        prominent: prominent == Some(&field.name),
         editable: field.editable,
         required: field.required,
         options: declared.map(|declared| declared.options.clone()).unwrap_or_default(),
@@ -154,7 +174,7 @@ fn form_field(blueprint: &Blueprint, field: &StepField, values: &ObjectValues) -
     }
 }
 
-fn label(blueprint: &Blueprint, name: &vocab::FieldName) -> String {
+fn label(blueprint: &Blueprint, name: &FieldName) -> String {
     blueprint.field(name).map_or_else(|| name.to_string(), |field| field.label.clone())
 }
 
@@ -217,4 +237,42 @@ fn notices(instance: &Instance, step: &UserStep, open: bool, me: &UserId) -> Vec
         notices.push(TaskNotice::FirstNote { text: text.clone() });
     }
     notices
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+
+    fn with_summary(summary: &str) -> Blueprint {
+        let yaml = format!(
+            "schema: 1\nid: x\nname: X\nobjectType: Rechnung\n\
+             trigger: {{ guid: 6f1b1c1e-6a0c-4a53-9d6e-0b8f6d1f7a10 }}\n\
+             object: {{ table: tblTransactions, key: fldBelegNr }}\n\
+             fields:\n  fldBelegNr: {{ label: Nr }}\n  fldNetto: {{ label: Netto, type: money }}\n  \
+             fldBrutto: {{ label: Brutto, type: money }}\n  fldSteuer: {{ label: Steuer, type: money }}\n\
+             summary: [{summary}]\n\
+             steps:\n  - id: a\n    type: user\n    title: A\n    assign: {{ groups: [g] }}\n    fields:\n      \
+             - {{ name: fldBelegNr, visible: true }}\n      - {{ name: fldNetto, visible: true }}\n      \
+             - {{ name: fldBrutto, visible: true }}\n    approve: {{ next: e }}\n    reject: {{ next: e }}\n  \
+             - {{ id: e, type: end, status: APPROVED }}\n"
+        );
+        workflow::blueprint::parse(&yaml).unwrap()
+    }
+
+    #[test]
+    fn the_amount_of_the_summary_is_the_large_one() {
+        let large = |summary: &str| {
+            let blueprint = with_summary(summary);
+            let step = blueprint.user_step(&"a".into()).unwrap();
+            prominent(&blueprint, step).map(ToString::to_string)
+        };
+        assert_eq!(large("fldBelegNr, fldBrutto, fldNetto").as_deref(), Some("fldBrutto"));
+        assert_eq!(
+            large("fldSteuer, fldBrutto").as_deref(),
+            Some("fldBrutto"),
+            "what the step hides is not shown large"
+        );
+        assert_eq!(large("fldBelegNr").as_deref(), Some("fldNetto"), "else the first amount");
+    }
 }

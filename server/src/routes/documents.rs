@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use app::backend::Viewer;
 use axum::body::Body;
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Extension, Path, State};
 use axum::http::header::{
     ACCEPT_RANGES, CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_RANGE, CONTENT_TYPE, ETAG, IF_RANGE,
@@ -27,10 +28,13 @@ const ANSWER_BYTES_MAX: u64 = 64 * 1024 * 1024;
 pub(crate) async fn document(
     State(state): State<AppState>,
     Extension(viewer): Extension<Viewer>,
-    Path((id, n)): Path<(String, usize)>,
+    path: Result<Path<(String, String)>, PathRejection>,
     method: Method,
     headers: HeaderMap,
 ) -> Response {
+    // A path that names no receipt is a receipt that doesn't exist.
+    let Ok(Path((id, n))) = path else { return missing() };
+    let Ok(n) = n.parse() else { return missing() };
     match answer(&state, &viewer, &id, n, &method, &headers).await {
         Ok(response) => response,
         Err(EngineError::NotFound { .. } | EngineError::UnknownTenant { .. }) => missing(),

@@ -8,6 +8,7 @@
 
 mod documents;
 mod execution_log;
+mod functions;
 mod health;
 mod pages;
 mod static_files;
@@ -17,12 +18,13 @@ use app::backend::Viewer;
 use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+    ALLOW, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY, RETRY_AFTER,
+    X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, post};
+use axum::routing::{any, get, post};
 use tower_http::trace::TraceLayer;
 
 use crate::auth::{CurrentSession, load_session, require_session, viewer};
@@ -42,14 +44,15 @@ pub(crate) fn router(state: AppState) -> Router {
         .route_layer(middleware::from_fn_with_state(state.clone(), add_viewer))
         .route_layer(middleware::from_fn_with_state(state.auth.clone(), require_session));
     let functions = Router::new()
-        .route("/api/fn/{*name}", post(pages::server_function))
+        .route("/api/fn/{*name}", any(functions::call))
         .route_layer(middleware::from_fn_with_state(state.clone(), add_viewer))
         .route_layer(middleware::from_fn_with_state(state.clone(), own_pages_only))
         .route_layer(middleware::from_fn_with_state(state.auth.clone(), load_session));
-    let screens = pages::router()
+    let pages::Screens { signed_in: screens, landing } = pages::screens();
+    let screens = screens
         .route_layer(middleware::from_fn_with_state(state.clone(), add_viewer))
         .route_layer(middleware::from_fn_with_state(state.auth.clone(), require_session));
-    let landing = pages::landing().route_layer(middleware::from_fn_with_state(state.auth.clone(), load_session));
+    let landing = landing.route_layer(middleware::from_fn_with_state(state.auth.clone(), load_session));
     Router::new()
         .merge(signed_in)
         .merge(functions)
@@ -61,6 +64,7 @@ pub(crate) fn router(state: AppState) -> Router {
         .route("/readyz", get(health::readyz))
         .merge(state.auth.router().with_state(()))
         .fallback(static_files::serve)
+        .layer(middleware::from_fn(own_words))
         .layer(middleware::from_fn(security_headers))
         .layer(TraceLayer::new_for_http().make_span_with(span))
         .with_state(state)
@@ -87,6 +91,34 @@ async fn own_pages_only(State(state): State<AppState>, request: Request, next: N
     }
     Problem::new(StatusCode::FORBIDDEN, "foreign-origin", "this address takes requests from its own pages only")
         .into_response()
+}
+
+/// No framework's text reaches anybody: an error that says nothing, or says it in plain text, gets our form.
+async fn own_words(request: Request, next: Next) -> Response {
+    let response = next.run(request).await;
+    let status = response.status();
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    let foreign = kind.is_none_or(|kind| kind.starts_with("text/plain"));
+    if !foreign || !(status.is_client_error() || status.is_server_error()) {
+        return response;
+    }
+    let (code, detail) = match status {
+        StatusCode::NOT_FOUND => ("not-found", "there is nothing at this address"),
+        StatusCode::METHOD_NOT_ALLOWED => ("method", "this address takes other methods: see Allow"),
+        StatusCode::PAYLOAD_TOO_LARGE => ("too-large", "the body is larger than this address takes"),
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ("media-type", "this address takes another content type"),
+        StatusCode::UPGRADE_REQUIRED => ("upgrade", "this address speaks WebSocket only"),
+        StatusCode::FORBIDDEN => ("forbidden", "this address takes requests from its own pages only"),
+        _ if status.is_client_error() => ("bad-request", "the request can't be read: check its address and headers"),
+        _ => ("internal", "the request failed: try again later"),
+    };
+    let mut problem = Problem::new(status, code, detail).into_response();
+    for name in [ALLOW, RETRY_AFTER] {
+        if let Some(value) = response.headers().get(&name) {
+            problem.headers_mut().insert(name, value.clone());
+        }
+    }
+    problem
 }
 
 /// Headers every answer carries. Pages set their own, stricter by a nonce, policy.

@@ -10,7 +10,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::header::CONTENT_SECURITY_POLICY;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Request};
+use axum::http::{HeaderValue, Request, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use leptos::nonce::use_nonce;
@@ -19,23 +19,23 @@ use leptos_axum::{
     LeptosRoutes, ResponseOptions, generate_route_list, handle_server_fns_with_context, render_app_async_with_context,
 };
 
-use crate::auth::LANDING_PATH;
+use crate::auth::{LANDING_PATH, language, viewer};
 use crate::state::AppState;
 
-/// All screens but the landing page; the caller wraps them in the session's guard.
-pub(crate) fn router() -> Router<AppState> {
-    screens(|path| path != LANDING_PATH)
+/// The screens, by who may open them. Server functions are not among them: they have their own route and guards.
+pub(crate) struct Screens {
+    /// All but the landing page; the caller wraps them in the session's guard.
+    pub(crate) signed_in: Router<AppState>,
+    /// The landing page after a failed login or a logout: the only screen without a session.
+    pub(crate) landing: Router<AppState>,
 }
 
-/// The landing page after a failed login or a logout: the only screen without a session.
-pub(crate) fn landing() -> Router<AppState> {
-    screens(|path| path == LANDING_PATH)
-}
-
-/// The routes of some screens. Server functions are not among them: they have their own route and guards.
-fn screens(wanted: impl Fn(&str) -> bool) -> Router<AppState> {
-    let routes: Vec<_> = generate_route_list(app::App).into_iter().filter(|route| wanted(route.path())).collect();
-    Router::new().leptos_routes_with_handler(routes, get(page))
+/// Asks the app once which screens it has.
+pub(crate) fn screens() -> Screens {
+    let (landing, signed_in): (Vec<_>, Vec<_>) =
+        generate_route_list(app::App).into_iter().partition(|route| route.path() == LANDING_PATH);
+    let routes = |list| Router::new().leptos_routes_with_handler(list, get(page));
+    Screens { signed_in: routes(signed_in), landing: routes(landing) }
 }
 
 /// One page, rendered with everything it needs.
@@ -45,9 +45,20 @@ async fn page(State(state): State<AppState>, request: Request<Body>) -> Response
     render(request).await.into_response()
 }
 
-/// `POST /api/fn/*`.
-pub(crate) async fn server_function(State(state): State<AppState>, request: Request<Body>) -> Response {
-    handle_server_fns_with_context(context(&state), request).await.into_response()
+/// The page for an address where nothing is, with its reader's name where they are signed in.
+pub(crate) async fn missing(state: AppState, mut request: Request<Body>) -> Response {
+    // A store that can't say who asks is no reason to show nothing.
+    if let Ok(Some(session)) = state.auth.session(request.headers()).await {
+        request.extensions_mut().insert(viewer(&session, &state.settings));
+    }
+    let mut response = page(State(state), request).await;
+    *response.status_mut() = StatusCode::NOT_FOUND;
+    response
+}
+
+/// Runs a server function. The request was looked at before.
+pub(crate) async fn run_function(state: &AppState, request: Request<Body>) -> Response {
+    handle_server_fns_with_context(context(state), request).await.into_response()
 }
 
 /// What server functions and components find: the backend, who asks, and the page's policy.
@@ -56,7 +67,9 @@ fn context(state: &AppState) -> impl Fn() + Clone + Send + Sync + 'static {
     let provider: Arc<str> = provider_origin(&state.settings.oidc.issuer).into();
     move || {
         provide_context(Arc::clone(&backend));
-        let viewer = use_context::<Parts>().and_then(|parts| parts.extensions.get::<Viewer>().cloned());
+        let parts = use_context::<Parts>();
+        provide_context(parts.as_ref().map(|parts| language(&parts.headers)).unwrap_or_default());
+        let viewer = parts.and_then(|parts| parts.extensions.get::<Viewer>().cloned());
         provide_context::<Option<Viewer>>(viewer);
         if let (Some(nonce), Some(response)) = (use_nonce(), use_context::<ResponseOptions>())
             && let Ok(policy) = HeaderValue::from_str(&policy(&nonce.to_string(), &provider))

@@ -2,12 +2,13 @@
 
 use axum::body::Body;
 use axum::extract::{Request, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY};
-use axum::http::{HeaderValue, Method, StatusCode};
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use tower::ServiceExt;
 use tower_http::services::ServeDir;
 
+use super::pages;
 use crate::problem::Problem;
 use crate::state::AppState;
 
@@ -18,8 +19,13 @@ pub(crate) async fn serve(State(state): State<AppState>, request: Request) -> Re
         return not_found();
     }
     let hidden = path.split('/').any(|part| part.starts_with('.'));
+    // A person who mistyped an address gets a page, a program gets problem details.
+    let for_reading = accepts_html(request.headers()).then(|| page_request(&request));
     if hidden || path.ends_with('/') {
-        return not_found();
+        return match for_reading {
+            Some(request) => pages::missing(state, request).await,
+            None => not_found(),
+        };
     }
     let files = ServeDir::new(state.leptos.site_root.as_ref())
         .append_index_html_on_directories(false)
@@ -30,7 +36,10 @@ pub(crate) async fn serve(State(state): State<AppState>, request: Request) -> Re
         Err(never) => match never {},
     };
     if !response.status().is_success() && response.status() != StatusCode::NOT_MODIFIED {
-        return not_found();
+        return match for_reading {
+            Some(request) => pages::missing(state, request).await,
+            None => not_found(),
+        };
     }
     let forever = path.starts_with("/pkg/") || path.starts_with("/pdfjs/");
     let cache = if forever { "public, max-age=31536000, immutable" } else { "public, max-age=300" };
@@ -41,6 +50,19 @@ pub(crate) async fn serve(State(state): State<AppState>, request: Request) -> Re
         response.headers_mut().insert(CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     }
     response
+}
+
+fn accepts_html(headers: &HeaderMap) -> bool {
+    headers.get(ACCEPT).and_then(|value| value.to_str().ok()).is_some_and(|kinds| kinds.contains("text/html"))
+}
+
+/// The same request once more, without its body.
+fn page_request(request: &Request) -> Request {
+    let mut copy = Request::new(Body::empty());
+    *copy.uri_mut() = request.uri().clone();
+    *copy.headers_mut() = request.headers().clone();
+    *copy.extensions_mut() = request.extensions().clone();
+    copy
 }
 
 fn not_found() -> Response {

@@ -126,6 +126,9 @@ pub struct DecideFacts {
     pub operation: OperationId,
     /// What.
     pub decision: Decision,
+    /// The revision of the instance that was on the screen. Other revisions since do no harm, except a remark by
+    /// somebody else: it must be read first.
+    pub revision: u64,
     /// Values as shown.
     pub shown: ObjectValues,
     /// Values as the ERP says now (all fields the step's query names).

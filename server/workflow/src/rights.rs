@@ -7,12 +7,12 @@
 
 use std::collections::BTreeSet;
 
-use vocab::{Action, GroupName, Person, Role};
+use vocab::{Action, ClaimId, GroupName, Person, Role, TaskAct};
 
 use crate::apply::Refusal;
 use crate::blueprint::{Assignment, Blueprint, StepKind, UserStep};
 use crate::event::Actor;
-use crate::instance::{Instance, LOG_ENTRIES_MAX, LOG_ENTRIES_RESERVED, OpenTask};
+use crate::instance::{Claim, Instance, LOG_ENTRIES_MAX, LOG_ENTRIES_RESERVED, OpenTask};
 
 /// Whether this person may see the tasks and forms of runs of this blueprint version (the pinned one): in a group of any
 /// of its steps, named there, or an auditor. Four-eyes persons see what they may not claim.
@@ -23,6 +23,17 @@ pub fn may_see_task(blueprint: &Blueprint, actor: &Actor) -> bool {
             roles.contains(&Role::Auditor) || user_steps(blueprint).any(|step| assigned(&step.assign, person, groups))
         }
     }
+}
+
+/// Whether an act of this person on the run's tasks is looked at at all: whoever sees the task, and whoever holds it, even
+/// if they have left the group since. To everybody else the task does not exist, also to operators, who read the log only
+/// (DESIGN §5 "Rights", §8 "404 not yours").
+pub fn may_try(blueprint: &Blueprint, instance: &Instance, actor: &Actor) -> bool {
+    may_see_task(blueprint, actor)
+        || match actor {
+            Actor::System => true,
+            Actor::Person { person, .. } => instance.claimed_by.as_ref().is_some_and(|holder| holder.id == person.id),
+        }
 }
 
 /// Whether this person may read the execution log: whoever sees the task, and operators.
@@ -64,17 +75,19 @@ pub fn allowed_actions(blueprint: &Blueprint, instance: &Instance, actor: &Actor
 }
 
 /// What this person may do with a row of a list, where only the facts of the row are at hand: the same rules as
-/// [`allowed_actions`] for claiming and giving back.
+/// [`allowed_actions`] for claiming and giving back. `log_has_room` is [`Instance::log_has_room`].
 pub fn row_actions(
     assign: &Assignment,
     holder: Option<&Person>,
     decided: impl Fn(&vocab::StepId) -> bool,
+    log_has_room: bool,
     actor: &Actor,
 ) -> BTreeSet<Action> {
     let Actor::Person { person, groups, .. } = actor else {
         return BTreeSet::new();
     };
     match holder {
+        _ if !log_has_room => BTreeSet::new(),
         Some(holder) if holder.id == person.id => BTreeSet::from([Action::Unclaim]),
         Some(_) => BTreeSet::new(),
         None if assigned(assign, person, groups) && !assign.not_by.iter().any(decided) => {
@@ -109,6 +122,30 @@ impl<'a> Who<'a> {
             Actor::System => Err(Refusal::NotAllowedHere { what: "the engine acting on a person's task".to_owned() }),
         }
     }
+}
+
+/// The open task of a visit for the holder of a claim who may still decide it; who may not is told why, as for a decision.
+///
+/// # Errors
+/// The [`Refusal`] that a decision would get.
+pub fn holding<'a>(
+    blueprint: &Blueprint,
+    instance: &'a Instance,
+    actor: &'a Actor,
+    visit: u64,
+    claim_id: &ClaimId,
+) -> Result<(&'a Person, OpenTask<'a>), Refusal> {
+    let who = Who::acting(actor)?;
+    let task = instance.open_task().filter(|task| task.visit == visit);
+    let task = task.ok_or_else(|| crate::apply::moved_on(instance, visit))?;
+    let Some(step) = blueprint.user_step(task.step) else {
+        return Err(Refusal::Corrupt { reason: format!("the open task's step {} is no user step", task.step) });
+    };
+    permit(instance, step, task, who, Action::Approve)?;
+    if task.claim.is_none_or(|claim| claim.id != *claim_id) {
+        return Err(crate::apply::still_open(instance, claim_id.as_str()));
+    }
+    Ok((who.person, task))
 }
 
 /// The rules for acting on an open task. Which visit and which claim an event means is checked by the event.
@@ -170,10 +207,15 @@ fn four_eyes(instance: &Instance, step: &UserStep, who: Who<'_>) -> Result<(), R
     if instance.decided_any(&who.person.id, &step.assign.not_by) { Err(Refusal::FourEyes) } else { Ok(()) }
 }
 
+/// Somebody else has the task.
+pub(crate) fn taken(claim: &Claim) -> Refusal {
+    Refusal::Stale { who: Some(claim.by.clone()), at: Some(claim.at), what: Some(TaskAct::Claimed), done: false }
+}
+
 fn free(task: OpenTask<'_>) -> Result<(), Refusal> {
     match task.claim {
         None => Ok(()),
-        Some(claim) => Err(Refusal::Stale { who: Some(claim.by.clone()), at: Some(claim.at), done: false }),
+        Some(claim) => Err(taken(claim)),
     }
 }
 
@@ -181,6 +223,6 @@ fn held(task: OpenTask<'_>, who: Who<'_>) -> Result<(), Refusal> {
     match task.claim {
         None => Err(Refusal::NotClaimedByYou),
         Some(claim) if claim.by.id == who.person.id => Ok(()),
-        Some(claim) => Err(Refusal::Stale { who: Some(claim.by.clone()), at: Some(claim.at), done: false }),
+        Some(claim) => Err(taken(claim)),
     }
 }

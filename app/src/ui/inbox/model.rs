@@ -219,7 +219,7 @@ async fn send(what: Pending, task_id: String, claim_id: Option<ClaimId>) -> Resu
         (Pending::Unclaim, Some(claim_id)) => {
             serverfns::unclaim_task(UnclaimRequest { task_id, operation, claim_id }).await?
         }
-        (Pending::Unclaim, None) => return Err(AppError::Stale { who: None, at: None, done: false }),
+        (Pending::Unclaim, None) => return Err(AppError::Stale { who: None, at: None, what: None, done: false }),
     };
     Ok(detail.row)
 }

@@ -1,11 +1,8 @@
-//! The step's fields, in the blueprint's order, the first amount large.
+//! The step's fields, in the blueprint's order, the amount that matters large.
 //!
 //! Invariant: a refresh re-renders a field only when the field itself changed, so that focus and caret stay.
 
-use contract::{
-    FormField,
-    vocab::{Action, FieldType},
-};
+use contract::{FormField, vocab::Action};
 use leptos::prelude::*;
 
 use super::{field::Field, model::Model};
@@ -27,10 +24,8 @@ pub(crate) fn Form(model: Model) -> impl IntoView {
     });
     let places = move || {
         fields.with(|fields| {
-            let large = fields.iter().position(|field| field.kind == FieldType::Money);
             let first = fields.iter().position(|field| field.editable);
-            let place =
-                |(index, field): (usize, &FormField)| (field.clone(), Some(index) == large, Some(index) == first);
+            let place = |(index, field): (usize, &FormField)| (field.clone(), field.prominent, Some(index) == first);
             fields.iter().enumerate().map(place).collect::<Vec<_>>()
         })
     };

@@ -88,7 +88,8 @@ fn TaskScreen(detail: TaskDetail) -> impl IntoView {
 fn listen(model: Model) {
     let live = expect_context::<Live>();
     let task_id = model.detail.with_untracked(|detail| detail.row.task_id.clone());
-    model.memory.keep_task(task_id.clone());
+    let memory = model.memory;
+    memory.keep_task(task_id.clone());
     Effect::new(move |before: Option<u64>| {
         let now = live.task_version(&task_id);
         if before.is_some_and(|before| before != now) {
@@ -100,7 +101,7 @@ fn listen(model: Model) {
         model.memory.flash.set(None);
         model.restore();
         let handle = window_event_listener(ev::beforeunload, move |event| {
-            if model.detail.try_with_untracked(|_| ()).is_some() && model.dirty() {
+            if model.detail.try_with_untracked(|_| ()).is_some() && model.dirty() && !memory.reloads_on_purpose() {
                 event.prevent_default();
             }
         });

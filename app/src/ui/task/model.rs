@@ -231,7 +231,7 @@ impl Model {
             detail.allowed_actions.clear();
             detail.row.allowed_actions.clear();
         });
-        self.error.set(Some(AppError::Stale { who: None, at: None, done: true }));
+        self.error.set(Some(AppError::Stale { who: None, at: None, what: None, done: true }));
     }
 
     fn take(self, fresh: TaskDetail) {
@@ -416,6 +416,7 @@ impl Model {
             }
             AppError::Stale { .. } | AppError::ValuesChanged { .. } | AppError::Refused { .. } => self.refresh(),
             AppError::Invalid { .. }
+            | AppError::BadRequest { .. }
             | AppError::SignedOut
             | AppError::NotFound
             | AppError::Unavailable { .. }

@@ -182,6 +182,7 @@ mod tests {
             editable: true,
             required: true,
             options: vec!["1000".to_owned(), "2000".to_owned()],
+            prominent: false,
             currency: None,
         }
     }

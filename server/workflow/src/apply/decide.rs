@@ -1,7 +1,7 @@
 //! A person approves or rejects (spec 001 §3.3 B; DESIGN §5).
 //!
 //! Invariant: nothing is decided on values that were not shown, by somebody who does not hold the claim meant, or past
-//! what the blueprint requires. A rejection's edits stay in the log.
+//! what the blueprint requires, and nobody decides past a remark that was not on their screen. A rejection's edits stay in the log.
 
 use vocab::{Action, Decision, FieldName, Person};
 
@@ -24,7 +24,10 @@ pub(super) fn apply(turn: Turn<'_>, facts: DecideFacts) -> Result<Step, Refusal>
     let (task, step) = person::task_of(&turn, facts.visit)?;
     rights::permit(turn.instance, step, task, who, action)?;
     if task.claim.is_none_or(|claim| claim.id != facts.claim_id) {
-        return Err(person::still_open(turn.instance));
+        return Err(person::still_open(turn.instance, facts.claim_id.as_str()));
+    }
+    if let Some(unread) = person::unread_remark(turn.instance, facts.revision, who.person) {
+        return Err(unread);
     }
     let Entered { comment, changes } = entered(&turn, step, &facts)?;
     let after = edited(&facts.current, &changes);

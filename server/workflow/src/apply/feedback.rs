@@ -10,7 +10,7 @@ use crate::log::LogKind;
 use crate::rights;
 
 /// What the operation is remembered as.
-const KIND: &str = "feedback";
+pub(super) const KIND: &str = "feedback";
 
 pub(super) fn apply(turn: Turn<'_>, visit: u64, operation: OperationId, text: &str) -> Result<Step, Refusal> {
     let who = person::enter(&turn, &operation, KIND)?;

@@ -24,6 +24,8 @@ mod run;
 mod start;
 mod unclaim;
 
+pub(crate) use person::{moved_on, still_open};
+
 pub use environment::{Moment, environment};
 pub use refusal::{FieldIssue, IssueKind, Refusal};
 pub use run::evaluate;

@@ -3,12 +3,12 @@
 //! Invariant: a repeat is answered before anything else, so that it gets the first one's answer whatever came after.
 //! Never: tells somebody without rights that the run exists.
 
-use vocab::{OperationId, Person};
+use vocab::{Decision, OperationId, Person, TaskAct};
 
 use super::Refusal;
 use super::draft::{Turn, corrupt};
 use crate::blueprint::UserStep;
-use crate::instance::{Instance, OpenTask};
+use crate::instance::{Instance, OpenTask, OperationRecord};
 use crate::log::LogKind;
 use crate::rights::{self, Who};
 
@@ -27,7 +27,7 @@ pub(super) fn enter<'a>(turn: &Turn<'a>, operation: &OperationId, kind: &str) ->
             Err(Refusal::NotAllowedHere { what })
         };
     }
-    if !rights::may_see_log(turn.blueprint, turn.actor) && !holds(turn.instance, who.person) {
+    if !rights::may_try(turn.blueprint, turn.instance, turn.actor) {
         return Err(Refusal::NotFound);
     }
     if known.is_some() {
@@ -51,14 +51,20 @@ pub(super) fn task_of<'a>(turn: &Turn<'a>, visit: u64) -> Result<(OpenTask<'a>, 
 }
 
 /// Says what became of a visit that is no longer open.
-pub(super) fn moved_on(instance: &Instance, visit: u64) -> Refusal {
+pub(crate) fn moved_on(instance: &Instance, visit: u64) -> Refusal {
     if visit == 0 || visit > instance.visits {
         return Refusal::NotAllowedHere { what: format!("visit {visit}: this run has had {}", instance.visits) };
     }
     match instance.taken_decisions().into_iter().find(|taken| taken.visit == visit) {
-        Some(taken) => Refusal::Stale { who: Some(taken.by), at: Some(taken.at), done: true },
+        Some(taken) => {
+            let what = match taken.decision {
+                Decision::Approve => TaskAct::Approved,
+                Decision::Reject => TaskAct::Rejected,
+            };
+            Refusal::Stale { who: Some(taken.by), at: Some(taken.at), what: Some(what), done: true }
+        }
         None if instance.is_final() => Refusal::Final,
-        None => Refusal::Stale { who: None, at: None, done: true },
+        None => Refusal::Stale { who: None, at: None, what: None, done: true },
     }
 }
 
@@ -85,16 +91,42 @@ pub(super) fn claim_moved_on(instance: &Instance, claim_id: &str) -> Refusal {
     match claimed_visit {
         None => Refusal::NotAllowedHere { what: format!("claim {claim_id}: this run has no such claim") },
         Some(visit) if instance.open_visit() != Some(visit) => moved_on(instance, visit),
-        Some(_) => still_open(instance),
+        Some(_) => still_open(instance, claim_id),
     }
 }
 
-/// The visit is open, but the claim meant is gone: says who has the task now.
-pub(super) fn still_open(instance: &Instance) -> Refusal {
-    let holder = instance.open_task().and_then(|task| task.claim);
-    Refusal::Stale { who: holder.map(|claim| claim.by.clone()), at: holder.map(|claim| claim.at), done: false }
+/// The visit is open, but the claim meant is gone: says who has the task now, or how the claim ended.
+pub(crate) fn still_open(instance: &Instance, claim_id: &str) -> Refusal {
+    if let Some(claim) = instance.open_task().and_then(|task| task.claim) {
+        return rights::taken(claim);
+    }
+    let ended = instance.history.iter().rev().find_map(|entry| {
+        let given_back = matches!(&entry.kind, LogKind::Unclaimed { claim_id: logged } if logged == claim_id);
+        let lapsed = matches!(&entry.kind, LogKind::ClaimLapsed { claim_id: logged, .. } if logged == claim_id);
+        match (given_back, lapsed) {
+            (true, _) => Some((entry, TaskAct::Unclaimed)),
+            (false, true) => Some((entry, TaskAct::Lapsed)),
+            (false, false) => None,
+        }
+    });
+    Refusal::Stale {
+        who: ended.and_then(|(entry, _)| entry.actor.clone()),
+        at: ended.map(|(entry, _)| entry.at),
+        what: ended.map(|(_, what)| what),
+        done: false,
+    }
 }
 
-fn holds(instance: &Instance, person: &Person) -> bool {
-    instance.claimed_by.as_ref().is_some_and(|holder| holder.id == person.id)
+/// The newest remark that somebody else left after a revision: whoever decides on that revision has not read it. Only
+/// the operations that a run remembers are looked at, so a page older than all of them is told by its visit or claim.
+pub(super) fn unread_remark(instance: &Instance, revision: u64, who: &Person) -> Option<Refusal> {
+    let unread = |record: &&OperationRecord| {
+        record.kind == super::feedback::KIND && record.revision > revision && record.by.id != who.id
+    };
+    let by = instance.operations.iter().rev().find(unread)?.by.clone();
+    let remark = instance.history.iter().rev().find(|entry| {
+        matches!(entry.kind, LogKind::Feedback { .. }) && entry.actor.as_ref().is_some_and(|actor| actor.id == by.id)
+    });
+    let at = remark.map(|entry| entry.at);
+    Some(Refusal::Stale { who: Some(by), at, what: Some(TaskAct::Remarked), done: false })
 }

@@ -4,7 +4,7 @@
 //! Never: text for people; the screens make sentences from it.
 
 use chrono::{DateTime, Utc};
-use vocab::{FieldName, FieldValue, Person};
+use vocab::{FieldName, FieldValue, Person, TaskAct};
 
 /// Why an event was not applied; the instance stays as it was.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,12 +28,14 @@ pub enum Refusal {
     #[error("four eyes: you decided an earlier step of this run, somebody else must take this one")]
     FourEyes,
     /// The task has moved on, or somebody else has it.
-    #[error("stale: {}", if *.done { "the task has moved on; reload it" } else { "the claim meant is not the task's claim; reload it" })]
+    #[error("stale: {}; reload it", stale_words(*.what, *.done))]
     Stale {
         /// Who did what made it stale, where known.
         who: Option<Person>,
         /// When.
         at: Option<DateTime<Utc>>,
+        /// What they did, where known.
+        what: Option<TaskAct>,
         /// Whether the visit is over (true) or the task is still open (false).
         done: bool,
     },
@@ -126,6 +128,19 @@ impl IssueKind {
             Self::NotEditable => "can't be edited in this step",
             Self::WrongType => "is not the sort of value this field takes",
         }
+    }
+}
+
+fn stale_words(what: Option<TaskAct>, done: bool) -> &'static str {
+    match what {
+        Some(TaskAct::Claimed) => "somebody else has the task",
+        Some(TaskAct::Unclaimed) => "the claim meant was given back",
+        Some(TaskAct::Lapsed) => "the claim meant has lapsed",
+        Some(TaskAct::Approved) => "the task was approved",
+        Some(TaskAct::Rejected) => "the task was rejected",
+        Some(TaskAct::Remarked) => "somebody left a remark that was not on the screen yet",
+        None if done => "the task has moved on",
+        None => "the claim meant is not the task's claim",
     }
 }
 

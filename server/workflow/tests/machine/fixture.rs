@@ -228,6 +228,7 @@ impl Run {
         let step = apply(&self.blueprint, &self.instance, event)?;
         check_step(&self.instance, &step, &format!("commit-{}", self.count));
         self.instance = step.instance.clone();
+        crate::rights::check_offers(self);
         Ok(step)
     }
 
@@ -272,6 +273,7 @@ impl Run {
             claim_id: task.claim.map_or_else(|| ClaimId::new("none"), |claim| claim.id.clone()),
             operation,
             decision,
+            revision: self.instance.revision,
             shown,
             current: self.object.clone(),
             changes: ObjectValues::new(),

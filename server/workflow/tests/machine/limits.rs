@@ -37,6 +37,7 @@ fn a_full_log_refuses_people_and_still_ends() {
     let event = run.claim_event();
     assert!(matches!(run.refusal(actor("bert"), event), Refusal::LimitReached { limit, .. } if limit == entries));
     assert!(workflow::rights::allowed_actions(&run.blueprint, &run.instance, &actor("bert")).is_empty());
+    assert!(crate::rights::offered_in_list(&run, "bert").is_empty(), "the list offers what the task offers");
 }
 
 #[test]

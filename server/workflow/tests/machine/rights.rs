@@ -3,13 +3,31 @@
 use std::collections::BTreeSet;
 
 use workflow::blueprint::Blueprint;
-use workflow::rights::{allowed_actions, may_list, may_see_log, may_see_receipt, may_see_task};
+use workflow::rights::{allowed_actions, may_list, may_see_log, may_see_receipt, may_see_task, row_actions};
 use workflow::vocab::{Action, StepId};
 
 use crate::fixture::{PEOPLE, Run, actor, blueprint};
 
 fn who(blueprint: &Blueprint, may: impl Fn(&Blueprint, &workflow::Actor) -> bool) -> Vec<&'static str> {
     PEOPLE.iter().map(|(id, _, _)| *id).filter(|id| may(blueprint, &actor(id))).collect()
+}
+
+/// What the row of the open task offers somebody.
+pub(crate) fn offered_in_list(run: &Run, id: &str) -> BTreeSet<Action> {
+    let who = actor(id);
+    let Some(task) = run.instance.open_task() else { return BTreeSet::new() };
+    let step = run.blueprint.user_step(task.step).unwrap();
+    let decided = |step: &StepId| run.instance.decided_any(&id.into(), std::slice::from_ref(step));
+    row_actions(&step.assign, task.claim.map(|claim| &claim.by), decided, run.instance.log_has_room(), &who)
+}
+
+/// The list and the task offer the same, as far as a list goes.
+pub(crate) fn check_offers(run: &Run) {
+    for (id, _, _) in PEOPLE {
+        let mut offered = allowed_actions(&run.blueprint, &run.instance, &actor(id));
+        offered.retain(|action| matches!(action, Action::Claim | Action::Unclaim));
+        assert_eq!(offered_in_list(run, id), offered, "{id}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use workflow::Actor;
 use workflow::EventKind;
 use workflow::apply::Refusal;
-use workflow::vocab::Decision;
+use workflow::vocab::{Decision, TaskAct};
 
 use crate::fixture::{Run, actor, name, person, text};
 
@@ -19,7 +19,8 @@ fn stale_meaning() {
     let decided_at = run.instance.taken_decisions()[0].at;
     let mut copy = late.clone();
     copy.operation = run.operation();
-    let stale = Refusal::Stale { who: Some(person("carl")), at: Some(decided_at), done: true };
+    let stale =
+        Refusal::Stale { who: Some(person("carl")), at: Some(decided_at), what: Some(TaskAct::Approved), done: true };
     assert_eq!(run.refusal(actor("anna"), EventKind::Decide(Box::new(copy))), stale);
     assert_eq!(run.instance.taken_decisions().len(), 1);
 
