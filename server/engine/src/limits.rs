@@ -18,6 +18,11 @@ pub(crate) const STEP_TRIES_MAX: u32 = 8;
 pub(crate) const START_TRIES_MAX: u32 = 8;
 /// A failed ERP write is tried again after this time; the full retry rules come with the retry issue.
 pub(crate) const EFFECT_RETRY: chrono::TimeDelta = chrono::TimeDelta::minutes(1);
+/// A pending write or lapsed claim that another node left behind is taken up after this time; that node is given the time
+/// to do it itself.
+pub(crate) const FOREIGN_GRACE: chrono::TimeDelta = chrono::TimeDelta::seconds(30);
+/// Objects whose lock is known to exist; remembered to save a write that must fail.
+pub(crate) const LOCKS_SEEN_MAX: usize = 100_000;
 /// Instances read at once when the index is rebuilt.
 pub(crate) const REBUILD_READS: usize = 64;
 /// Keys per listing page.

@@ -3,6 +3,8 @@
 //! Invariant: an active key without instance is a start to finish, never a key to delete; an active key of a final run is
 //! tidied up.
 
+use std::sync::{Mutex, PoisonError};
+
 use chrono::{Datelike, TimeZone, Utc};
 use futures_util::{StreamExt, stream};
 use ports::Key;
@@ -10,6 +12,7 @@ use workflow::vocab::TenantKey;
 
 use crate::documents::{ActiveDoc, DoneSummary, read_json};
 use crate::index::{DoneRow, TaskRowData};
+use crate::lock::HeldLock;
 use crate::limits::{DONE_ROWS_MAX, LIST_PAGE, REBUILD_READS};
 use crate::start::instance_ref;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
@@ -33,18 +36,50 @@ impl Orchestrator {
     /// # Errors
     /// [`EngineError`] of the store; damaged single documents are logged and left out.
     pub async fn recover_tenant(&self, tenant: &TenantKey) -> Result<(), EngineError> {
-        let keys = self.list_all(tenant, keys::ACTIVE_PREFIX).await?;
+        let runs = self.take_up_unknown(tenant).await;
+        self.recover_done(tenant).await?;
+        let runs = runs?;
+        tracing::info!(%tenant, runs, "index rebuilt");
+        Ok(())
+    }
+
+    /// Takes up what other nodes left behind: runs that this node does not know of, starts that were never finished,
+    /// active keys of runs that are over.
+    pub(crate) async fn relist(&self) {
+        for tenant in self.tenants() {
+            if let Err(error) = self.take_up_unknown(&tenant).await {
+                tracing::error!(%tenant, %error, "active runs could not be listed again; tried again later");
+            }
+        }
+    }
+
+    /// Lists the active keys and takes up those whose run this node does not know as unfinished; answers with how many
+    /// keys there are. A damaged run is only logged; for what may pass (store or ERP not available) there is an error
+    /// once the others are done, so that the caller tries again.
+    async fn take_up_unknown(&self, tenant: &TenantKey) -> Result<usize, EngineError> {
+        let mut keys = self.list_all(tenant, keys::ACTIVE_PREFIX).await?;
         let runs = keys.len();
+        keys.retain(|key| {
+            let at = keys::active_parts(key).map(|(workflow_id, instance_id)| InstanceRef {
+                tenant: tenant.clone(),
+                workflow_id,
+                instance_id,
+            });
+            at.is_none_or(|at| self.index.row(&at).is_none())
+        });
+        let passing = Mutex::new(None);
+        let passing_ref = &passing;
         stream::iter(keys)
             .for_each_concurrent(REBUILD_READS, |key| async move {
                 if let Err(error) = self.recover_run(tenant, &key).await {
                     tracing::error!(%tenant, %key, %error, "run could not be taken up");
+                    if may_pass(&error) {
+                        *passing_ref.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    }
                 }
             })
             .await;
-        self.recover_done(tenant).await?;
-        tracing::info!(%tenant, runs, "index rebuilt");
-        Ok(())
+        passing.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(runs), Err)
     }
 
     async fn recover_run(&self, tenant: &TenantKey, key: &Key) -> Result<(), EngineError> {
@@ -78,7 +113,9 @@ impl Orchestrator {
         };
         let lock = keys::lock(&active.object_table, &active.object_number)?;
         match self.read_lock(&bucket, &lock).await? {
-            Some((held, _)) if held.start.instance_id == at.instance_id => self.resume_start(&held.start).await,
+            Some((doc, etag)) if doc.start.instance_id == at.instance_id => {
+                self.resume_start(&HeldLock { doc, etag: Some(etag) }).await
+            }
             Some((held, _)) => Err(EngineError::Damaged {
                 key: key.to_string(),
                 reason: format!("its lock stands for run {}", held.start.instance_id),
@@ -126,5 +163,24 @@ impl Orchestrator {
                 return Ok(keys);
             }
         }
+    }
+}
+
+/// Whether trying again later may help.
+fn may_pass(error: &EngineError) -> bool {
+    match error {
+        EngineError::Store(_)
+        | EngineError::WriteRefused { .. }
+        | EngineError::OutcomeUnknown { .. }
+        | EngineError::TooBusy { .. } => true,
+        EngineError::Erp(error) => error.is_transient(),
+        EngineError::Refused(_)
+        | EngineError::NotFound { .. }
+        | EngineError::UnknownTenant { .. }
+        | EngineError::ForeignBucket { .. }
+        | EngineError::BucketName(_)
+        | EngineError::Key(_)
+        | EngineError::Damaged { .. }
+        | EngineError::Blueprint { .. } => false,
     }
 }

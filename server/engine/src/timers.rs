@@ -12,6 +12,8 @@ use crate::{EngineError, Orchestrator};
 const TICK: Duration = Duration::from_secs(1);
 /// Ticks between two tries to read tenants that could not be read.
 const RECOVER_TICKS: u32 = 30;
+/// Ticks between two looks for runs that this node does not know of (DESIGN §9: hourly).
+const RELIST_TICKS: u32 = 3_600;
 
 impl Orchestrator {
     /// Runs until dropped: recovers every tenant, then works off what is due.
@@ -29,6 +31,9 @@ impl Orchestrator {
                     }
                 }
                 failed = still;
+            }
+            if ticks.is_multiple_of(RELIST_TICKS) {
+                self.relist().await;
             }
             self.tick().await;
         }
@@ -56,7 +61,7 @@ impl Orchestrator {
             return;
         }
         let engine = self.clone();
-        tokio::spawn(async move {
+        self.background.spawn(async move {
             if let Err(error) = engine.work_off(&row).await {
                 tracing::warn!(run = %row.at.instance_id, %error, "ERP write stays pending");
             }
@@ -66,6 +71,6 @@ impl Orchestrator {
 
     async fn work_off(&self, row: &TaskRowData) -> Result<(), EngineError> {
         let loaded = self.load_known(&row.at).await?;
-        self.run_effects(Self::as_committed(&row.at, loaded)).await
+        self.run_effects(Self::as_committed(&row.at, loaded), None).await
     }
 }

@@ -6,3 +6,5 @@
 pub mod demo;
 pub mod erp;
 pub mod idp;
+pub mod store;
+pub mod world;
