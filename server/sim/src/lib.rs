@@ -1,4 +1,5 @@
-//! What the demo and the tests put in place of the outside world: the simulated ERP, an identity provider, demo data.
+//! What the demo and the tests put in place of the outside world: the simulated ERP, an identity provider, demo data,
+//! stores that count and fail.
 //!
 //! Invariant: real protocols at every edge, so that what talks to a simulator talks to the real thing unchanged.
 //! Never: part of a production build.
@@ -6,5 +7,6 @@
 pub mod demo;
 pub mod erp;
 pub mod idp;
+pub mod store;
 pub mod store;
 pub mod world;
