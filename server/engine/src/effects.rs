@@ -2,13 +2,13 @@
 //!
 //! Invariant: one function holds `ErpWrite`, and it takes a [`Committed`] (or a journaled refusal). The order is: read
 //! the object with its LSN → read the instance and see that the effect is still pending → write with *that* LSN. So a
-//! zombie or a late repeat can't overwrite what came after.
+//! zombie or a late repeat can't overwrite what came after. Winning the commit that made the effect is such a look, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
-use ports::{ErpError, ErpMutation, ErpObject, ErpSet, ErpTarget, ErpWrite};
+use ports::{ErpError, ErpMutation, ErpObject, ErpSet, ErpState, ErpTarget, ErpWrite};
+use tokio::time::Instant;
 use workflow::event::{Actor, ErpEvidence};
 use workflow::instance::{EffectKind, ErpOutcome, PendingEffect};
 use workflow::vocab::FieldType;
@@ -54,71 +54,117 @@ impl EffectRunner {
 /// What an attempt showed.
 enum Attempt {
     Done(ErpEvidence),
+    /// The object was locked or changed since it was read.
+    Stale(String, ErpEvidence),
     Failed(String, ErpEvidence),
+}
+
+/// What came of trying one effect.
+struct Tried {
+    kind: EventKind,
+    /// The object as it was read after the write, where it was.
+    after: Option<ErpObject>,
+    /// Whether the object was not as it had been read.
+    stale: bool,
 }
 
 impl Orchestrator {
     /// Works off the pending effects of a run in the background.
     pub(crate) fn kick(&self, committed: Committed) {
+        self.kick_seen(committed, None);
+    }
+
+    /// As [`Self::kick`], with the object as it was read *before* the commit. Then the commit itself was the look at the
+    /// instance that has to come between reading and writing, and neither is read again.
+    pub(crate) fn kick_seen(&self, committed: Committed, seen: Option<ErpObject>) {
         if committed.instance.effects.is_empty() && !committed.instance.is_final() {
             return;
         }
         let engine = self.clone();
-        tokio::spawn(async move {
+        self.background.spawn(async move {
             let run = committed.at.instance_id.clone();
-            if let Err(error) = engine.run_effects(committed).await {
+            if let Err(error) = engine.run_effects(committed, seen).await {
                 tracing::warn!(%run, %error, "effects stay pending and are tried again");
             }
         });
     }
 
     /// Works off the pending effects of a run, in their order, until one fails or none is left.
-    pub(crate) async fn run_effects(&self, committed: Committed) -> Result<(), EngineError> {
+    pub(crate) async fn run_effects(&self, committed: Committed, seen: Option<ErpObject>) -> Result<(), EngineError> {
         let turn = self.effects.turn(&committed.at);
-        let _mine = turn.lock().await;
+        let (_mine, mut seen) = match turn.try_lock() {
+            Ok(mine) => (mine, seen),
+            // Somebody works on this run just now: what was seen before is old by then.
+            Err(_) => (turn.lock().await, None),
+        };
         let mut committed = committed;
         for _ in 0..EFFECTS_PER_CALL_MAX {
             if committed.instance.is_final() {
                 return self.tidy_up(&committed.at, &committed.instance).await;
             }
-            match self.run_first(&committed).await? {
-                Some(next) => committed = next,
+            match self.run_first(committed, seen).await? {
+                Some((next, object)) => (committed, seen) = (next, object),
                 None => return Ok(()),
             }
         }
         Ok(())
     }
 
-    /// Tries the first pending effect; none when nothing is due.
-    async fn run_first(&self, committed: &Committed) -> Result<Option<Committed>, EngineError> {
+    /// Tries the first pending effect; none when nothing is due. With the next revision comes the object, where it was
+    /// read before that commit.
+    async fn run_first(
+        &self,
+        committed: Committed,
+        seen: Option<ErpObject>,
+    ) -> Result<Option<(Committed, Option<ErpObject>)>, EngineError> {
         let at = &committed.at;
+        let Some(effect) = self.due_effect(&committed) else { return Ok(None) };
         let target = target(at, &committed.blueprint, &committed.instance);
+        if let Some(object) = seen {
+            let tried = self.try_effect(&committed, &target, &effect, object).await;
+            if !tried.stale {
+                return self.report(committed, tried).await;
+            }
+            tracing::debug!(run = %at.instance_id, "the object changed since it was read: read again");
+        }
         // 1. the object with its LSN …
         let read = self.erp().read(&target, &self.fields(&committed.blueprint, committed.instance.state.step())).await;
         // 2. … then the instance: is the effect still pending?
-        let loaded = self.load_known(at).await?;
-        let fresh = Self::as_committed(at, loaded);
+        let fresh = Self::as_committed(at, self.load_known(at).await?);
         if fresh.instance.is_final() {
-            return Ok(Some(fresh));
+            return Ok(Some((fresh, None)));
         }
-        let Some(effect) = fresh.instance.effects.first().cloned() else { return Ok(None) };
-        if effect.next_try_at.is_some_and(|when| when > self.now()) {
-            return Ok(None);
-        }
+        let Some(effect) = self.due_effect(&fresh) else { return Ok(None) };
         // 3. … then the write with that LSN.
-        let kind = match read {
+        let tried = match read {
             Ok(object) => self.try_effect(&fresh, &target, &effect, object).await,
             Err(error) => {
                 let (reason, evidence) = failure(&error);
                 self.postponed(&effect, reason, evidence)
             }
         };
+        self.report(fresh, tried).await
+    }
+
+    /// The first pending effect, when it is its time.
+    fn due_effect(&self, committed: &Committed) -> Option<PendingEffect> {
+        let first = committed.instance.first_effect()?;
+        first.next_try_at.is_none_or(|when| when <= self.now()).then(|| first.clone())
+    }
+
+    /// Commits what came of an effect.
+    async fn report(
+        &self,
+        fresh: Committed,
+        tried: Tried,
+    ) -> Result<Option<(Committed, Option<ErpObject>)>, EngineError> {
+        let Tried { kind, after, stale: _ } = tried;
         let failed = matches!(kind, EventKind::EffectFailed { .. });
-        match self.step(at, &Actor::System, &kind).await {
+        match self.step_from(&fresh.at, &Actor::System, &kind, fresh.loaded()).await {
             Ok(_) if failed => Ok(None),
-            Ok(next) => Ok(Some(next)),
+            Ok(next) => Ok(Some((next, after))),
             // Somebody else had the same answer first.
-            Err(EngineError::Refused(Refusal::Repeat { .. })) => Ok(Some(fresh)),
+            Err(EngineError::Refused(Refusal::Repeat { .. })) => Ok(Some((fresh, None))),
             Err(error) => Err(error),
         }
     }
@@ -130,27 +176,33 @@ impl Orchestrator {
         target: &ErpTarget,
         effect: &PendingEffect,
         object: ErpObject,
-    ) -> EventKind {
+    ) -> Tried {
         let evidence = match self.attempt(fresh, target, effect, &object).await {
             Attempt::Done(evidence) => evidence,
+            Attempt::Stale(error, evidence) => {
+                return Tried { stale: true, ..self.postponed(effect, error, evidence) };
+            }
             Attempt::Failed(error, evidence) => return self.postponed(effect, error, evidence),
         };
-        let values = match &effect.kind {
-            EffectKind::ErpStart | EffectKind::ErpEnd { .. } => object.values,
+        let (values, after) = match &effect.kind {
+            EffectKind::ErpStart | EffectKind::ErpEnd { .. } => (object.values, None),
             // The steps that follow see the object as the ERP has it now.
             EffectKind::ErpChanges { .. } => {
                 match self.erp().read(target, &self.fields(&fresh.blueprint, fresh.instance.state.step())).await {
-                    Ok(object) => object.values,
+                    Ok(object) => (object.values.clone(), Some(object)),
                     Err(error) => return self.postponed(effect, error.to_string(), evidence),
                 }
             }
         };
-        EventKind::EffectDone { key: effect.key, evidence: numbered(evidence, effect), object: values }
+        let kind = EventKind::EffectDone { key: effect.key, evidence: numbered(evidence, effect), object: values };
+        Tried { kind, after, stale: false }
     }
 
-    fn postponed(&self, effect: &PendingEffect, error: String, evidence: ErpEvidence) -> EventKind {
+    fn postponed(&self, effect: &PendingEffect, error: String, evidence: ErpEvidence) -> Tried {
         let evidence = numbered(evidence, effect);
-        EventKind::EffectFailed { key: effect.key, error, next_try_at: self.now() + EFFECT_RETRY, evidence }
+        let next_try_at = self.now() + EFFECT_RETRY;
+        let kind = EventKind::EffectFailed { key: effect.key, error, next_try_at, evidence };
+        Tried { kind, after: None, stale: false }
     }
 
     /// The only place that writes to the ERP for a run.
@@ -162,6 +214,10 @@ impl Orchestrator {
         object: &ErpObject,
     ) -> Attempt {
         let set = match &effect.kind {
+            // A write that landed and whose result got lost is not repeated.
+            EffectKind::ErpStart if object.state == ErpState::Running && object.external => {
+                return Attempt::Done(without_write("the object is in this state already"));
+            }
             EffectKind::ErpStart => ErpSet::Start,
             EffectKind::ErpChanges { fields } => {
                 if fields.iter().all(|(name, value)| object.values.get(name) == Some(value)) {
@@ -172,6 +228,9 @@ impl Orchestrator {
             }
             EffectKind::ErpEnd { .. } if object.state.asks_for_start() => {
                 return Attempt::Done(without_write("the object asks for a new run: the request is left standing"));
+            }
+            EffectKind::ErpEnd { outcome } if object.state == state_after(*outcome) && !object.external => {
+                return Attempt::Done(without_write("the object is in this state already"));
             }
             EffectKind::ErpEnd { outcome } => ErpSet::End(*outcome),
         };
@@ -188,7 +247,14 @@ impl Orchestrator {
             Err(error) => {
                 let (reason, mut evidence) = failure(&error);
                 evidence.took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-                Attempt::Failed(reason, evidence)
+                match error {
+                    ErpError::NotConfirmed { .. } => Attempt::Stale(reason, evidence),
+                    ErpError::Unavailable { .. }
+                    | ErpError::NoObject { .. }
+                    | ErpError::UnknownFields { .. }
+                    | ErpError::Refused { .. }
+                    | ErpError::NotConfigured { .. } => Attempt::Failed(reason, evidence),
+                }
             }
         }
     }
@@ -219,6 +285,14 @@ pub(crate) fn target(at: &InstanceRef, blueprint: &Blueprint, instance: &Instanc
         table: instance.start.object_table.clone(),
         key: blueprint.object.key.clone(),
         number: instance.start.object_number.clone(),
+    }
+}
+
+/// The object's state once this outcome is written.
+fn state_after(outcome: ErpOutcome) -> ErpState {
+    match outcome {
+        ErpOutcome::Released | ErpOutcome::Rejected => ErpState::Ended(outcome),
+        ErpOutcome::None => ErpState::None,
     }
 }
 

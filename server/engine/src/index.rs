@@ -131,6 +131,8 @@ pub(crate) struct TaskIndex {
 struct Rows {
     open: BTreeMap<InstanceRef, TaskRowData>,
     done: BTreeMap<InstanceRef, DoneRow>,
+    /// Rows whose newest revision another node made: what is due there is left to it until then.
+    foreign: BTreeMap<InstanceRef, DateTime<Utc>>,
 }
 
 impl TaskIndex {
@@ -140,6 +142,7 @@ impl TaskIndex {
         if rows.done.contains_key(&row.at) {
             return;
         }
+        rows.foreign.remove(&row.at);
         match rows.open.get(&row.at) {
             Some(known) if known.revision >= row.revision => {}
             Some(_) | None => {
@@ -148,10 +151,34 @@ impl TaskIndex {
         }
     }
 
+    /// Whether this revision would be news.
+    pub(crate) fn is_behind(&self, at: &InstanceRef, revision: u64) -> bool {
+        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
+        !rows.done.contains_key(at) && rows.open.get(at).is_none_or(|known| known.revision < revision)
+    }
+
+    /// Takes a newer row that another node made; what is due there is ours only after `not_before`.
+    pub(crate) fn learn(&self, row: TaskRowData, not_before: DateTime<Utc>) {
+        let at = row.at.clone();
+        self.put(row);
+        let mut rows = self.rows.write().unwrap_or_else(PoisonError::into_inner);
+        if rows.open.contains_key(&at) {
+            rows.foreign.insert(at, not_before);
+        }
+    }
+
+    /// Another node ended a run. One that this node never listed is left out: it may be older than what the list shows.
+    pub(crate) fn learn_end(&self, row: DoneRow) {
+        if self.row(&row.at).is_some() {
+            self.finish(row);
+        }
+    }
+
     /// A run is over.
     pub(crate) fn finish(&self, row: DoneRow) {
         let mut rows = self.rows.write().unwrap_or_else(PoisonError::into_inner);
         rows.open.remove(&row.at);
+        rows.foreign.remove(&row.at);
         rows.done.insert(row.at.clone(), row);
         if rows.done.len() > DONE_ROWS_MAX {
             let oldest = rows.done.values().min_by_key(|row| row.done.ended_at).map(|row| row.at.clone());
@@ -195,6 +222,7 @@ impl TaskIndex {
         let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
         rows.open
             .values()
+            .filter(|row| rows.foreign.get(&row.at).is_none_or(|not_before| *not_before <= now))
             .filter(|row| {
                 let write = row.pending.as_ref().is_some_and(|p| p.next_try_at.is_none_or(|at| at <= now));
                 let claim = row.task.as_ref().and_then(|task| task.claim.as_ref()).is_some_and(|c| c.until <= now);

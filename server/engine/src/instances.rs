@@ -9,7 +9,7 @@ use workflow::{Blueprint, Event, EventKind, Instance, Refusal};
 use crate::commit::{Written, conditional_write};
 use crate::documents::{DoneSummary, to_bytes};
 use crate::index::{DoneRow, TaskRowData};
-use crate::limits::STEP_TRIES_MAX;
+use crate::limits::{FOREIGN_GRACE, STEP_TRIES_MAX};
 use crate::repair::Depth;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
 
@@ -27,13 +27,37 @@ pub(crate) struct Committed {
     pub(crate) at: InstanceRef,
     pub(crate) instance: Arc<Instance>,
     pub(crate) blueprint: Arc<Blueprint>,
-    seal: (),
+    /// Its tag; none where the write was found to be ours only by reading back: somebody may have built on it since.
+    etag: Option<ETag>,
+}
+
+impl Committed {
+    /// The revision as it would be loaded, to save the reading.
+    pub(crate) fn loaded(&self) -> Option<Loaded> {
+        let etag = self.etag.clone()?;
+        Some(Loaded { instance: self.instance.as_ref().clone(), etag, blueprint: Arc::clone(&self.blueprint) })
+    }
 }
 
 impl Orchestrator {
     /// Reads an instance; a damaged one is repaired first.
     pub(crate) async fn load(&self, at: &InstanceRef) -> Result<Option<Loaded>, EngineError> {
-        self.load_sound(at, Depth::Quick).await
+        let loaded = self.load_sound(at, Depth::Quick).await?;
+        if let Some(loaded) = &loaded {
+            self.learn(at, &loaded.instance, &loaded.blueprint);
+        }
+        Ok(loaded)
+    }
+
+    /// What was read may be news to this node: another node's run, or its progress.
+    fn learn(&self, at: &InstanceRef, instance: &Instance, blueprint: &Blueprint) {
+        if !self.index.is_behind(at, instance.revision) {
+            return;
+        }
+        match DoneSummary::of(instance) {
+            Some(done) => self.index.learn_end(DoneRow { at: at.clone(), done }),
+            None => self.index.learn(TaskRowData::of(at, blueprint, instance), self.now() + FOREIGN_GRACE),
+        }
     }
 
     /// Reads an instance that must be there.
@@ -50,18 +74,40 @@ impl Orchestrator {
         actor: &Actor,
         kind: &EventKind,
     ) -> Result<Committed, EngineError> {
+        self.step_from(at, actor, kind, None).await
+    }
+
+    /// As [`Self::step`], beginning with a revision that is at hand. Only the store's own answer counts: a revision that
+    /// is no longer the newest loses the write, and what it refuses is asked again of the newest.
+    pub(crate) async fn step_from(
+        &self,
+        at: &InstanceRef,
+        actor: &Actor,
+        kind: &EventKind,
+        known: Option<Loaded>,
+    ) -> Result<Committed, EngineError> {
+        let mut known = known;
         let bucket = self.bucket(&at.tenant).await?;
         let key = keys::instance(&at.tenant.tenant, &at.workflow_id, &at.instance_id)?;
         for _ in 0..STEP_TRIES_MAX {
-            let Loaded { instance, etag, blueprint } = self.load_known(at).await?;
+            let at_hand = known.take();
+            let may_be_old = at_hand.is_some();
+            let Loaded { instance, etag, blueprint } = match at_hand {
+                Some(loaded) => loaded,
+                None => self.load_known(at).await?,
+            };
             let commit_id = self.ids().random_id();
             let event =
                 Event { at: self.now(), actor: actor.clone(), commit_id: commit_id.clone(), kind: kind.clone() };
-            let next = workflow::apply(&blueprint, &instance, event)?.instance;
+            let next = match workflow::apply(&blueprint, &instance, event) {
+                Ok(step) => step.instance,
+                Err(_) if may_be_old => continue,
+                Err(refusal) => return Err(refusal.into()),
+            };
             check(&next)?;
             let bytes = to_bytes(&key, &next)?;
             match conditional_write(self.store(), &bucket, &key, bytes, Condition::IfMatch(etag), &commit_id).await? {
-                Written::Won(_) => return Ok(self.committed(at, next, blueprint)),
+                Written::Won(etag) => return Ok(self.committed(at, next, blueprint, etag)),
                 Written::Lost => {}
             }
         }
@@ -81,25 +127,32 @@ impl Orchestrator {
         let bytes = to_bytes(&key, &instance)?;
         let mark = instance.commit_id.clone();
         match conditional_write(self.store(), &bucket, &key, bytes, Condition::IfAbsent, &mark).await? {
-            Written::Won(_) => Ok(Some(self.committed(at, instance, blueprint))),
+            Written::Won(etag) => Ok(Some(self.committed(at, instance, blueprint, etag))),
             Written::Lost => Ok(None),
         }
     }
 
     /// Wraps what was read from the store: it was committed by whoever wrote it.
     pub(crate) fn as_committed(at: &InstanceRef, loaded: Loaded) -> Committed {
-        Committed { at: at.clone(), instance: Arc::new(loaded.instance), blueprint: loaded.blueprint, seal: () }
+        let Loaded { instance, etag, blueprint } = loaded;
+        Committed { at: at.clone(), instance: Arc::new(instance), blueprint, etag: Some(etag) }
     }
 
-    pub(crate) fn committed(&self, at: &InstanceRef, instance: Instance, blueprint: Arc<Blueprint>) -> Committed {
-        let committed = Committed { at: at.clone(), instance: Arc::new(instance), blueprint, seal: () };
+    pub(crate) fn committed(
+        &self,
+        at: &InstanceRef,
+        instance: Instance,
+        blueprint: Arc<Blueprint>,
+        etag: Option<ETag>,
+    ) -> Committed {
+        let committed = Committed { at: at.clone(), instance: Arc::new(instance), blueprint, etag };
         self.publish_commit(&committed);
         committed
     }
 
     /// After a commit: index, hint, and for final runs the bookkeeping.
     fn publish_commit(&self, committed: &Committed) {
-        let Committed { at, instance, blueprint, seal: () } = committed;
+        let Committed { at, instance, blueprint, etag: _ } = committed;
         match DoneSummary::of(instance) {
             Some(done) => self.index.finish(DoneRow { at: at.clone(), done }),
             None => self.index.put(TaskRowData::of(at, blueprint, instance)),

@@ -4,6 +4,7 @@
 //! Invariant: the conditional PUT of an instance is the only commit point; hints and effects happen after it.
 //! Never: HTTP, SQL, an SDK, a wall clock of its own.
 
+mod background;
 mod blueprints;
 mod commit;
 mod documents;

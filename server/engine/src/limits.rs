@@ -34,6 +34,11 @@ pub(crate) const DRAFT_PAUSE: chrono::TimeDelta = chrono::TimeDelta::seconds(5);
 pub(crate) const DRAFT_BYTES_MAX: usize = 256 * 1024;
 /// Drafts whose last write a node remembers.
 pub(crate) const DRAFTS_REMEMBERED_MAX: usize = 10_000;
+/// A pending write or lapsed claim that another node left behind is taken up after this time; that node is given the time
+/// to do it itself.
+pub(crate) const FOREIGN_GRACE: chrono::TimeDelta = chrono::TimeDelta::seconds(30);
+/// Objects whose lock is known to exist; remembered to save a write that must fail.
+pub(crate) const LOCKS_SEEN_MAX: usize = 100_000;
 /// Instances read at once when the index is rebuilt.
 pub(crate) const REBUILD_READS: usize = 64;
 /// Keys per listing page.

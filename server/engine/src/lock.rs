@@ -75,7 +75,10 @@ impl Orchestrator {
             start: start.clone(),
         };
         let bytes = to_bytes(key, &doc)?;
-        match conditional_write(self.store(), bucket, key, bytes, condition, &doc.token).await? {
+        let written = conditional_write(self.store(), bucket, key, bytes, condition, &doc.token).await?;
+        // Won or lost, the lock exists now, and locks are never deleted.
+        self.remember_lock(bucket, key);
+        match written {
             Written::Won(etag) => Ok(Some(HeldLock { doc, etag })),
             Written::Lost => Ok(None),
         }

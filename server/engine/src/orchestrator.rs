@@ -1,18 +1,20 @@
 //! The orchestrator and what it is made of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, Utc};
-use ports::{BucketName, Clock, ErpRead, ErpWrite, Hints, IdSource, Store};
+use ports::{BucketName, Clock, ErpRead, ErpWrite, Hints, IdSource, Key, Store};
 use workflow::vocab::TenantKey;
 
 use crate::EngineError;
+use crate::background::Background;
 use crate::blueprints::BlueprintCache;
 use crate::drafts::DraftBook;
 use crate::effects::EffectRunner;
 use crate::index::TaskIndex;
 use crate::repair::DamagedRuns;
+use crate::limits::LOCKS_SEEN_MAX;
 use crate::tenants::Tenants;
 
 /// Receipt hashes remembered.
@@ -49,11 +51,13 @@ pub struct Orchestrator {
     node: Arc<str>,
     tenants: Arc<Tenants>,
     hashes: Arc<Mutex<BTreeMap<String, String>>>,
+    locks_seen: Arc<Mutex<BTreeSet<(BucketName, Key)>>>,
     pub(crate) blueprints: Arc<BlueprintCache>,
     pub(crate) index: Arc<TaskIndex>,
     pub(crate) effects: Arc<EffectRunner>,
     pub(crate) damaged: Arc<DamagedRuns>,
     pub(crate) drafts: Arc<DraftBook>,
+    pub(crate) background: Arc<Background>,
 }
 
 impl std::fmt::Debug for Orchestrator {
@@ -74,12 +78,20 @@ impl Orchestrator {
             hints: parts.hints,
             tenants: Arc::new(Tenants::new(&parts.env, parts.tenants)),
             hashes: Arc::default(),
+            locks_seen: Arc::default(),
             blueprints: Arc::default(),
             index: Arc::default(),
             effects: Arc::new(EffectRunner::new(parts.erp_write)),
             damaged: Arc::default(),
             drafts: Arc::default(),
+            background: Arc::default(),
         }
+    }
+
+    /// Stops the background work of this node and its clones where it stands; nothing of it starts again. What is
+    /// pending lies in the store, so another node, or this one after a restart, goes on with it.
+    pub fn stop(&self) {
+        self.background.stop();
     }
 
     /// Whether the tenant is configured.
@@ -119,6 +131,20 @@ impl Orchestrator {
     /// Now, by the injected clock.
     pub fn now(&self) -> DateTime<Utc> {
         self.clock.now()
+    }
+
+    /// Whether this node knows that an object's lock exists. Locks are never deleted, so it stays true; not knowing
+    /// costs one failed write.
+    pub(crate) fn lock_seen(&self, bucket: &BucketName, key: &Key) -> bool {
+        self.locks_seen.lock().unwrap_or_else(PoisonError::into_inner).contains(&(bucket.clone(), key.clone()))
+    }
+
+    pub(crate) fn remember_lock(&self, bucket: &BucketName, key: &Key) {
+        let mut seen = self.locks_seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() >= LOCKS_SEEN_MAX {
+            seen.clear();
+        }
+        seen.insert((bucket.clone(), key.clone()));
     }
 
     pub(crate) fn known_hash(&self, key: &str) -> Option<String> {

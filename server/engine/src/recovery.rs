@@ -3,6 +3,8 @@
 //! Invariant: an active key without instance is a start to finish, never a key to delete; an active key of a final run is
 //! tidied up.
 
+use std::sync::{Mutex, PoisonError};
+
 use chrono::{Datelike, TimeZone, Utc};
 use futures_util::{StreamExt, stream};
 use ports::Key;
@@ -10,10 +12,20 @@ use workflow::vocab::TenantKey;
 
 use crate::documents::{ActiveDoc, DoneSummary};
 use crate::index::{DoneRow, TaskRowData};
+use crate::lock::HeldLock;
 use crate::limits::{DONE_ROWS_MAX, LIST_PAGE, REBUILD_READS};
 use crate::repair::Depth;
 use crate::start::instance_ref;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
+
+/// Which active keys are looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// Every one, closely: also a run this node knows may have been damaged since.
+    All,
+    /// Those whose run this node does not know as unfinished.
+    Unknown,
+}
 
 impl Orchestrator {
     /// Rebuilds the index of every tenant and takes up what was left. One tenant's trouble does not stop the others;
@@ -34,24 +46,40 @@ impl Orchestrator {
     /// # Errors
     /// [`EngineError`] of the store; damaged single documents are logged and left out.
     pub async fn recover_tenant(&self, tenant: &TenantKey) -> Result<(), EngineError> {
-        let runs = self.recover_open(tenant).await?;
+        let runs = self.take_up(tenant, Runs::Unknown).await;
         self.recover_done(tenant).await?;
+        let runs = runs?;
         tracing::info!(%tenant, runs, "index rebuilt");
         Ok(())
     }
 
-    /// Takes up every unfinished run of a tenant and looks closely at its document; answers with how many there are.
-    pub(crate) async fn recover_open(&self, tenant: &TenantKey) -> Result<usize, EngineError> {
-        let keys = self.list_all(tenant, keys::ACTIVE_PREFIX).await?;
+    /// Lists the active keys and takes up their runs: starts that were never finished, active keys of runs that are over,
+    /// documents that are damaged; answers with how many keys there are. A damaged run is only logged; for what may pass
+    /// (store or ERP not available) there is an error once the others are done, so that the caller tries again.
+    pub(crate) async fn take_up(&self, tenant: &TenantKey, which: Runs) -> Result<usize, EngineError> {
+        let mut keys = self.list_all(tenant, keys::ACTIVE_PREFIX).await?;
         let runs = keys.len();
+        keys.retain(|key| {
+            let at = keys::active_parts(key).map(|(workflow_id, instance_id)| InstanceRef {
+                tenant: tenant.clone(),
+                workflow_id,
+                instance_id,
+            });
+            which == Runs::All || at.is_none_or(|at| self.index.row(&at).is_none())
+        });
+        let passing = Mutex::new(None);
+        let passing_ref = &passing;
         stream::iter(keys)
             .for_each_concurrent(REBUILD_READS, |key| async move {
                 if let Err(error) = self.recover_run(tenant, &key).await {
                     tracing::error!(%tenant, %key, %error, "run could not be taken up");
+                    if may_pass(&error) {
+                        *passing_ref.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                    }
                 }
             })
             .await;
-        Ok(runs)
+        passing.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(runs), Err)
     }
 
     async fn recover_run(&self, tenant: &TenantKey, key: &Key) -> Result<(), EngineError> {
@@ -85,7 +113,9 @@ impl Orchestrator {
         };
         let lock = keys::lock(&active.object_table, &active.object_number)?;
         match self.read_lock(&bucket, &lock).await? {
-            Some((held, _)) if held.start.instance_id == at.instance_id => self.resume_start(&held.start).await,
+            Some((doc, etag)) if doc.start.instance_id == at.instance_id => {
+                self.resume_start(&HeldLock { doc, etag: Some(etag) }).await
+            }
             Some((held, _)) => Err(EngineError::Damaged {
                 key: key.to_string(),
                 reason: format!("its lock stands for run {}", held.start.instance_id),
@@ -133,5 +163,24 @@ impl Orchestrator {
                 return Ok(keys);
             }
         }
+    }
+}
+
+/// Whether trying again later may help.
+fn may_pass(error: &EngineError) -> bool {
+    match error {
+        EngineError::Store(_)
+        | EngineError::WriteRefused { .. }
+        | EngineError::OutcomeUnknown { .. }
+        | EngineError::TooBusy { .. } => true,
+        EngineError::Erp(error) => error.is_transient(),
+        EngineError::Refused(_)
+        | EngineError::NotFound { .. }
+        | EngineError::UnknownTenant { .. }
+        | EngineError::ForeignBucket { .. }
+        | EngineError::BucketName(_)
+        | EngineError::Key(_)
+        | EngineError::Damaged { .. }
+        | EngineError::Blueprint { .. } => false,
     }
 }

@@ -24,6 +24,7 @@ use crate::instances::{Loaded, check};
 use crate::limits::{
     DAMAGED_RUNS_MAX, DOCUMENT_BYTES_MAX, DONE_MONTHS_MAX, REPAIR_READS, REPAIR_TRIES_MAX, REPAIR_VERSIONS_MAX,
 };
+use crate::recovery::Runs;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
 
 /// How closely a document is looked at besides its own soundness.
@@ -109,7 +110,7 @@ impl Orchestrator {
     /// Looks closely at every unfinished run of every tenant.
     pub(crate) async fn inspect(self) {
         for tenant in self.tenants() {
-            match self.recover_open(&tenant).await {
+            match self.take_up(&tenant, Runs::All).await {
                 Ok(runs) => tracing::debug!(%tenant, runs, "unfinished runs inspected"),
                 Err(error) => tracing::error!(%tenant, %error, "unfinished runs could not be inspected"),
             }
@@ -278,7 +279,7 @@ impl Orchestrator {
             key = %place.key, %reason, set_aside, restored = best.revision, revision = next.revision,
             "damaged document set aside and the newest good revision restored"
         );
-        let committed = self.committed(place.at, next, blueprint);
+        let committed = self.committed(place.at, next, blueprint, etag.clone());
         if committed.instance.is_final()
             && let Err(error) = self.tidy_up(place.at, &committed.instance).await
         {

@@ -10,7 +10,7 @@ use ports::{BucketName, Condition, ETag, ErpError, ErpObject, ErpTarget};
 use serde::{Deserialize, Serialize};
 use workflow::event::Actor;
 use workflow::expr::Env;
-use workflow::instance::StartFacts;
+use workflow::instance::{EffectKind, StartFacts};
 use workflow::log::ConditionResult;
 use workflow::vocab::{
     CustomerId, InstanceId, ObjectNumber, TenantId, TenantKey, TriggerGuid, TriggerSource, WorkflowId,
@@ -185,11 +185,19 @@ impl Orchestrator {
         {
             return Ok(answer);
         }
+        self.refuse(case, object).await
+    }
+
+    /// Journals the filter's no and tells the ERP, where the object asks for a start: a delayed copy must not wipe out
+    /// the state in which a finished run left the object.
+    async fn refuse(&self, case: Case, object: ErpObject) -> Result<TriggerAnswer, TriggerError> {
         let reason = case.blueprint.trigger.filter.as_ref().map_or("", |expression| expression.source());
         let reason = format!("the filter `{reason}` of blueprint {} says no", case.blueprint.id);
         let Case { request, source, bucket, target, filter, .. } = case;
         let journaled = self.journal(&bucket, &request, source, "ignored", &reason, filter).await?;
-        if let Err(error) = self.write_refusal(&journaled, target, object.lsn).await {
+        if object.state.asks_for_start()
+            && let Err(error) = self.write_refusal(&journaled, target, object.lsn).await
+        {
             tracing::warn!(object = %request.object_number, %error, "the ERP was not told that the filter said no");
         }
         Ok(TriggerAnswer::Ignored { reason })
@@ -209,15 +217,18 @@ impl Orchestrator {
             first_note: object.note.clone(),
             accepted_at: self.now(),
         };
-        let mut condition = Condition::IfAbsent;
-        let mut object = object;
+        let (mut case, mut object, mut facts) = (case, object, facts);
+        // A create that must fail is not tried.
+        let mut condition = (!self.lock_seen(&case.bucket, &case.lock)).then_some(Condition::IfAbsent);
         for _ in 0..START_TRIES_MAX {
-            if let Some(held) = self.take_lock(&case.bucket, &case.lock, &facts, condition).await? {
-                let at = self.finish_start(&case.bucket, &case.lock, &held, &object, case.filter.clone()).await?;
+            if let Some(condition) = condition.take()
+                && let Some(held) = self.take_lock(&case.bucket, &case.lock, &facts, condition).await?
+            {
+                let at = self.finish_start(&case.bucket, &case.lock, &held, object, case.filter).await?;
                 return Ok(TriggerAnswer::Started(at));
             }
             let Some((held, etag)) = self.settled_lock(&case).await? else {
-                condition = Condition::IfAbsent;
+                condition = Some(Condition::IfAbsent);
                 continue;
             };
             if let Some(answer) = self.unfinished(&case, &held, etag.clone(), &object).await? {
@@ -234,7 +245,15 @@ impl Orchestrator {
                 self.journal(&case.bucket, &case.request, case.source, "ignored", &reason, None).await?;
                 return Ok(TriggerAnswer::Ignored { reason });
             }
-            condition = Condition::IfMatch(etag);
+            let (result, passes) = filter(&case.blueprint, &object)?;
+            if !passes {
+                return self.refuse(case, object).await;
+            }
+            case.filter = result;
+            // A fresh id: a lock that was thought lost may have been ours, and its run may be the finished one.
+            facts.instance_id = self.ids().instance_id();
+            facts.first_note.clone_from(&object.note);
+            condition = Some(Condition::IfMatch(etag));
         }
         Err(EngineError::TooBusy { key: case.lock.to_string(), tries: START_TRIES_MAX }.into())
     }
@@ -282,8 +301,8 @@ impl Orchestrator {
             self.kick(Self::as_committed(&at, loaded));
             return Err(TriggerError::Busy { reason: format!("run {} is just ending", at.instance_id) });
         }
-        if object.state.asks_for_start() && instance.effects.is_empty() {
-            self.reassert(&at).await?;
+        if object.state.asks_for_start() {
+            self.reassert(case, &at, loaded).await?;
         }
         Ok(Some(TriggerAnswer::AlreadyRunning(at)))
     }
@@ -291,15 +310,18 @@ impl Orchestrator {
     /// Finishes the start that stands in a lock.
     async fn help(&self, case: &Case, held: &LockDoc, etag: ETag) -> Result<Loaded, TriggerError> {
         let at = instance_ref(&held.start);
-        if self.take_lock(&case.bucket, &case.lock, &held.start, Condition::IfMatch(etag)).await?.is_some() {
-            self.resume_start(&held.start).await?;
+        if let Some(held) =
+            self.take_lock(&case.bucket, &case.lock, &held.start, Condition::IfMatch(etag)).await?
+        {
+            self.resume_start(&held).await?;
         }
         let missing = || TriggerError::Busy { reason: format!("the start of run {} is under way", at.instance_id) };
         self.load(&at).await?.ok_or_else(missing)
     }
 
-    /// Finishes a start known only by its facts, after a crash or for somebody else.
-    pub(crate) async fn resume_start(&self, facts: &StartFacts) -> Result<(), EngineError> {
+    /// Finishes the start that stands in a lock, after a crash or for somebody else.
+    pub(crate) async fn resume_start(&self, held: &HeldLock) -> Result<(), EngineError> {
+        let facts = &held.doc.start;
         let tenant = facts.tenant_key();
         let bucket = self.bucket(&tenant).await?;
         let blueprint = self.blueprint(&tenant, &facts.workflow_id, facts.version).await?;
@@ -311,18 +333,8 @@ impl Orchestrator {
         };
         let object = self.erp().read(&target, &self.fields(&blueprint, None)).await?;
         let lock = keys::lock(&facts.object_table, &facts.object_number)?;
-        let Some((doc, etag)) = self.read_lock(&bucket, &lock).await? else {
-            return Err(EngineError::NotFound { what: "lock", id: lock.to_string() });
-        };
-        let held = HeldLock { doc, etag: Some(etag) };
-        if held.doc.start.instance_id != facts.instance_id {
-            return Err(EngineError::Damaged {
-                key: lock.to_string(),
-                reason: format!("it stands for run {}, not for {}", held.doc.start.instance_id, facts.instance_id),
-            });
-        }
         let filter = filter(&blueprint, &object).ok().and_then(|(result, _)| result);
-        match self.finish_start(&bucket, &lock, &held, &object, filter).await {
+        match self.finish_start(&bucket, &lock, held, object, filter).await {
             Ok(_) => Ok(()),
             Err(TriggerError::Engine(error)) => Err(error),
             Err(error) => Err(EngineError::Blueprint { reason: error.to_string() }),
@@ -335,7 +347,7 @@ impl Orchestrator {
         bucket: &BucketName,
         lock: &ports::Key,
         held: &HeldLock,
-        object: &ErpObject,
+        object: ErpObject,
         filter: Option<ConditionResult>,
     ) -> Result<InstanceRef, TriggerError> {
         let facts = &held.doc.start;
@@ -352,8 +364,9 @@ impl Orchestrator {
                 .map_err(EngineError::from)?;
         let created = self.create(&at, first.instance, blueprint).await?;
         self.point_lock(bucket, lock, held).await;
-        if let Some(committed) = created {
-            self.kick(committed);
+        match created {
+            Some(committed) => self.kick_seen(committed, Some(object)),
+            None => self.tidy_key(&at).await,
         }
         Ok(at)
     }
@@ -365,15 +378,38 @@ impl Orchestrator {
         }
     }
 
-    /// The ERP asks again for a run that is under way: `in Freigabe` is written again, as a logged effect.
-    async fn reassert(&self, at: &InstanceRef) -> Result<(), EngineError> {
-        match self.step(at, &Actor::System, &EventKind::RequestedAgain).await {
+    /// Somebody else finished the start that we were finishing. If its run is over already, our active key came after
+    /// theirs was deleted.
+    async fn tidy_key(&self, at: &InstanceRef) {
+        let tidied = match self.load_known(at).await {
+            Ok(Loaded { instance, .. }) if instance.is_final() => self.tidy_up(at, &instance).await,
+            Ok(_) => Ok(()),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = tidied {
+            tracing::warn!(run = %at.instance_id, %error, "active key not looked after; the next listing does it");
+        }
+    }
+
+    /// The ERP asks again for a run that is under way: `in Freigabe` is written again, as a logged effect. What the
+    /// trigger saw may be older than the run, so the object is read again first.
+    async fn reassert(&self, case: &Case, at: &InstanceRef, loaded: Loaded) -> Result<(), TriggerError> {
+        let pending = loaded.instance.effects.iter().any(|effect| matches!(effect.kind, EffectKind::ErpStart));
+        if pending {
+            self.kick(Self::as_committed(at, loaded));
+            return Ok(());
+        }
+        let object = self.read_object(&case.target, &loaded.blueprint).await?;
+        if !object.state.asks_for_start() {
+            return Ok(());
+        }
+        match self.step_from(at, &Actor::System, &EventKind::RequestedAgain, Some(loaded)).await {
             Ok(committed) => {
-                self.kick(committed);
+                self.kick_seen(committed, Some(object));
                 Ok(())
             }
             Err(EngineError::Refused(Refusal::Repeat { .. } | Refusal::Final | Refusal::LimitReached { .. })) => Ok(()),
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 }

@@ -173,20 +173,22 @@ impl Orchestrator {
     /// # Errors
     /// The core's [`Refusal`]s, the ERP's and the store's errors; nothing is decided then.
     pub async fn decide(&self, task: &TaskRef, actor: &Actor, input: DecisionInput) -> Result<Outcome, EngineError> {
-        let Loaded { instance, blueprint, .. } = self.load_seen(&task.instance, actor).await?;
-        if let Some(first) = repeated(&instance, actor, &input) {
+        let loaded = self.load_seen(&task.instance, actor).await?;
+        let Loaded { instance, blueprint, .. } = &loaded;
+        if let Some(first) = repeated(instance, actor, &input) {
             return Ok(first);
         }
         let step = instance.open_task().filter(|open| open.visit == task.visit).map(|open| open.step.clone());
-        let current = match &step {
+        let object = match &step {
             Some(step) => {
-                let target = target(&task.instance, &blueprint, &instance);
-                self.erp().read(&target, &self.fields(&blueprint, Some(step))).await?.values
+                let target = target(&task.instance, blueprint, instance);
+                Some(self.erp().read(&target, &self.fields(blueprint, Some(step))).await?)
             }
             // The visit is over: the core says who was faster, no need to ask the ERP.
-            None => input.shown.clone(),
+            None => None,
         };
-        let receipts = self.receipt_proofs(&instance, &blueprint).await?;
+        let current = object.as_ref().map_or_else(|| input.shown.clone(), |object| object.values.clone());
+        let receipts = self.receipt_proofs(instance, blueprint).await?;
         let facts = DecideFacts {
             visit: task.visit,
             claim_id: input.claim_id,
@@ -199,7 +201,7 @@ impl Orchestrator {
             comment: input.comment,
             receipts,
         };
-        let outcome = self.act(&task.instance, actor, EventKind::Decide(Box::new(facts))).await?;
+        let outcome = self.act_from(&task.instance, actor, EventKind::Decide(Box::new(facts)), Some(loaded), object).await?;
         if let Actor::Person { person, .. } = actor {
             self.drop_draft(task, person).await;
         }
@@ -220,16 +222,28 @@ impl Orchestrator {
 
     /// One event of a person; a repeat gets the first one's answer.
     async fn act(&self, at: &InstanceRef, actor: &Actor, kind: EventKind) -> Result<Outcome, EngineError> {
+        self.act_from(at, actor, kind, None, None).await
+    }
+
+    /// As [`Self::act`], with the revision and the ERP's object that are at hand.
+    async fn act_from(
+        &self,
+        at: &InstanceRef,
+        actor: &Actor,
+        kind: EventKind,
+        known: Option<Loaded>,
+        seen: Option<ErpObject>,
+    ) -> Result<Outcome, EngineError> {
         if !self.knows(&at.tenant) {
             return Err(EngineError::NotFound { what: "run", id: at.instance_id.to_string() });
         }
-        match self.step(at, actor, &kind).await {
+        match self.step_from(at, actor, &kind, known).await {
             Ok(committed) => {
                 let outcome = Outcome {
                     revision: committed.instance.revision,
                     erp_confirmed: committed.instance.effects.is_empty(),
                 };
-                self.kick(committed);
+                self.kick_seen(committed, seen);
                 Ok(outcome)
             }
             Err(EngineError::Refused(Refusal::Repeat { revision })) => Ok(Outcome { revision, erp_confirmed: false }),

@@ -33,7 +33,7 @@ impl Orchestrator {
                 failed = still;
             }
             if ticks.is_multiple_of(INSPECT_TICKS) {
-                tokio::spawn(self.clone().inspect());
+                self.background.spawn(self.clone().inspect());
             }
             self.tick().await;
         }
@@ -61,7 +61,7 @@ impl Orchestrator {
             return;
         }
         let engine = self.clone();
-        tokio::spawn(async move {
+        self.background.spawn(async move {
             if let Err(error) = engine.work_off(&row).await {
                 tracing::warn!(run = %row.at.instance_id, %error, "ERP write stays pending");
             }
@@ -71,6 +71,6 @@ impl Orchestrator {
 
     async fn work_off(&self, row: &TaskRowData) -> Result<(), EngineError> {
         let loaded = self.load_known(&row.at).await?;
-        self.run_effects(Self::as_committed(&row.at, loaded)).await
+        self.run_effects(Self::as_committed(&row.at, loaded), None).await
     }
 }

@@ -8,3 +8,4 @@ pub mod demo;
 pub mod erp;
 pub mod idp;
 pub mod store;
+pub mod world;

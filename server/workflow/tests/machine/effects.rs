@@ -117,3 +117,20 @@ fn an_erp_that_asks_again_gets_its_state_again() {
     run.confirm();
     assert_eq!(run.refusal(Actor::System, EventKind::RequestedAgain), Refusal::Final);
 }
+
+#[test]
+fn a_request_during_pending_edits_is_answered_behind_them() {
+    let mut run = Run::new("1190.00");
+    run.confirm();
+    run.claim("anna");
+    run.approve_with("anna", &[("fldKostenstelle", "2000")]);
+    run.send(Actor::System, EventKind::RequestedAgain);
+    assert!(matches!(run.instance.effects[0].kind, EffectKind::ErpChanges { .. }), "the edits come first");
+    assert_eq!(run.instance.effects[1].kind, EffectKind::ErpStart);
+    let revision = run.instance.revision;
+    assert_eq!(run.refusal(Actor::System, EventKind::RequestedAgain), Refusal::Repeat { revision }, "once is enough");
+    run.confirm();
+    assert_eq!(run.instance.current_step.as_str(), "kaufmaennisch");
+    run.confirm();
+    assert!(run.instance.effects.is_empty());
+}
