@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Requests that a kill cut off.
-pub static CUT_OFF: AtomicU64 = AtomicU64::new(0);
+pub(crate) static CUT_OFF: AtomicU64 = AtomicU64::new(0);
 
 fn client() -> Client {
     let client = Client::builder().no_proxy().redirect(redirect::Policy::none());
@@ -41,7 +41,7 @@ enum Failed {
 }
 
 #[derive(Clone)]
-pub struct Person {
+pub(crate) struct Person {
     base: String,
     user: String,
     client: Client,
@@ -50,10 +50,10 @@ pub struct Person {
 
 /// One decision that the server acknowledged.
 #[derive(Debug, Clone)]
-pub struct Acknowledged {
-    pub number: String,
-    pub user: String,
-    pub decision: Decision,
+pub(crate) struct Acknowledged {
+    pub(crate) number: String,
+    pub(crate) user: String,
+    pub(crate) decision: Decision,
 }
 
 /// Tries of one request: an end to them, however often the server dies, is an end to the test.
@@ -75,7 +75,7 @@ impl Tries {
 }
 
 impl Person {
-    pub async fn sign_in(base: &str, idp: &str, user: &str) -> Self {
+    pub(crate) async fn sign_in(base: &str, idp: &str, user: &str) -> Self {
         let person = Self { base: base.to_owned(), user: user.to_owned(), client: client(), cookies: Arc::default() };
         let start = person.get(&format!("{base}/auth/login?next=/aufgaben")).await;
         let authorize = reqwest::Url::parse(location(&start)).unwrap();
@@ -163,7 +163,7 @@ impl Person {
     }
 
     /// Takes the task of an object and decides it, whatever dies in between.
-    pub async fn decide(&self, number: &str, decision: Decision, change: Option<&str>) -> Acknowledged {
+    pub(crate) async fn decide(&self, number: &str, decision: Decision, change: Option<&str>) -> Acknowledged {
         let task_id = self.task(number).await;
         let mut detail = self.claim(number, &task_id).await;
         let operation = operation();
@@ -215,7 +215,7 @@ fn request(detail: &TaskDetail, operation: &OperationId, decision: Decision, cha
 }
 
 /// Sends an object's trigger until it is acknowledged, as the ERP's program does; the run it names, none if it is ignored.
-pub async fn trigger(settings: &TriggerSettings, number: &str) -> Option<String> {
+pub(crate) async fn trigger(settings: &TriggerSettings, number: &str) -> Option<String> {
     let client = client();
     let body = json!({ "customerID": CUSTOMER, "tenantID": TENANT, "triggerGUID": GUID, "objectNumber": number });
     let tries = Tries::new(format!("the trigger of {number}"));
