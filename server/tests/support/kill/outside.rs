@@ -16,41 +16,41 @@ use sim::erp::{
 use sim::idp::{IdpSettings, IdpSim, demo_users};
 use tokio::net::TcpListener;
 
-pub const CUSTOMER: &str = "muster";
-pub const TENANT: &str = "m1";
-pub const ERP_TOKEN: &str = "erp-geheim";
-pub const TRIGGER_SECRET: &str = "0123456789abcdef0123456789abcdef";
-pub const OIDC_SECRET: &str = "oidc-geheim";
-pub const GUID: &str = "7b0f6f0e-3a55-4a1c-9d52-5a7e2b1c0d11";
+pub(crate) const CUSTOMER: &str = "muster";
+pub(crate) const TENANT: &str = "m1";
+pub(crate) const ERP_TOKEN: &str = "erp-geheim";
+pub(crate) const TRIGGER_SECRET: &str = "0123456789abcdef0123456789abcdef";
+pub(crate) const OIDC_SECRET: &str = "oidc-geheim";
+pub(crate) const GUID: &str = "7b0f6f0e-3a55-4a1c-9d52-5a7e2b1c0d11";
 /// Bytes of a GraphQL request or answer.
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 
 /// A write that the ERP took.
 #[derive(Debug, Clone)]
-pub struct Saved {
+pub(crate) struct Saved {
     /// Of which object.
-    pub number: String,
+    pub(crate) number: String,
     /// Idempotency key it came with.
-    pub key: String,
+    pub(crate) key: String,
     /// The mutation, without the row version it expects.
-    pub mutation: String,
+    pub(crate) mutation: String,
     /// The row version it made: the order of all saves.
-    pub lsn: u64,
+    pub(crate) lsn: u64,
 }
 
-pub struct Outside {
-    pub erp: String,
-    pub idp: String,
+pub(crate) struct Outside {
+    pub(crate) erp: String,
+    pub(crate) idp: String,
     /// Address of the server under test.
-    pub app: String,
-    pub trigger: TriggerSettings,
+    pub(crate) app: String,
+    pub(crate) trigger: TriggerSettings,
     saved: Arc<Mutex<Vec<Saved>>>,
     http: reqwest::Client,
 }
 
 impl Outside {
     /// Starts both over a folder, with objects that ask for a start.
-    pub async fn start(folder: &Path, app: &str, numbers: &[String]) -> Self {
+    pub(crate) async fn start(folder: &Path, app: &str, numbers: &[String]) -> Self {
         let (erp, idp) =
             (TcpListener::bind("127.0.0.1:0").await.unwrap(), TcpListener::bind("127.0.0.1:0").await.unwrap());
         let address = |listener: &TcpListener| format!("http://{}", listener.local_addr().unwrap());
@@ -91,14 +91,14 @@ impl Outside {
     }
 
     /// Every write that the ERP took, in its order.
-    pub fn saved(&self) -> Vec<Saved> {
+    pub(crate) fn saved(&self) -> Vec<Saved> {
         let mut saved = self.saved.lock().unwrap().clone();
         saved.sort_by_key(|one| one.lsn);
         saved
     }
 
     /// The ERP's objects as its page shows them.
-    pub async fn objects(&self) -> Vec<Value> {
+    pub(crate) async fn objects(&self) -> Vec<Value> {
         let url = format!("{}/sim/objects/{CUSTOMER}/{TENANT}", self.erp);
         self.http.get(url).send().await.unwrap().json().await.unwrap()
     }

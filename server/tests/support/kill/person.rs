@@ -6,12 +6,11 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use contract::{AppError, ClaimRequest, DecisionRequest, DecisionResult, TaskDetail, TaskFilter, TaskList};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, COOKIE, LOCATION, ORIGIN, SET_COOKIE};
 use reqwest::{Client, Response, StatusCode, redirect};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sim::erp::TriggerSettings;
@@ -25,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Requests that a kill cut off.
-pub static CUT_OFF: AtomicU64 = AtomicU64::new(0);
+pub(crate) static CUT_OFF: AtomicU64 = AtomicU64::new(0);
 
 fn client() -> Client {
     let client = Client::builder().no_proxy().redirect(redirect::Policy::none());
@@ -42,7 +41,7 @@ enum Failed {
 }
 
 #[derive(Clone)]
-pub struct Person {
+pub(crate) struct Person {
     base: String,
     user: String,
     client: Client,
@@ -51,32 +50,32 @@ pub struct Person {
 
 /// One decision that the server acknowledged.
 #[derive(Debug, Clone)]
-pub struct Acknowledged {
-    pub number: String,
-    pub user: String,
-    pub decision: Decision,
+pub(crate) struct Acknowledged {
+    pub(crate) number: String,
+    pub(crate) user: String,
+    pub(crate) decision: Decision,
 }
 
-/// Repeats until the answer is there.
-async fn persist<T>(what: &str, mut attempt: impl AsyncFnMut() -> Result<T, String>) -> T {
-    let mut last = String::new();
-    let tries = async {
-        loop {
-            match attempt().await {
-                Ok(answer) => break answer,
-                Err(reason) => last = reason,
-            }
-            tokio::time::sleep(PAUSE).await;
-        }
-    };
-    match tokio::time::timeout(PATIENCE, tries).await {
-        Ok(answer) => answer,
-        Err(_) => panic!("{what} never came through; last: {last}"),
+/// Tries of one request: an end to them, however often the server dies, is an end to the test.
+struct Tries {
+    what: String,
+    until: Instant,
+}
+
+impl Tries {
+    fn new(what: String) -> Self {
+        Self { what, until: Instant::now() + PATIENCE }
+    }
+
+    /// Waits a little after a try that brought nothing.
+    async fn again(&self, reason: String) {
+        assert!(Instant::now() < self.until, "{} never came through; last: {reason}", self.what);
+        tokio::time::sleep(PAUSE).await;
     }
 }
 
 impl Person {
-    pub async fn sign_in(base: &str, idp: &str, user: &str) -> Self {
+    pub(crate) async fn sign_in(base: &str, idp: &str, user: &str) -> Self {
         let person = Self { base: base.to_owned(), user: user.to_owned(), client: client(), cookies: Arc::default() };
         let start = person.get(&format!("{base}/auth/login?next=/aufgaben")).await;
         let authorize = reqwest::Url::parse(location(&start)).unwrap();
@@ -112,7 +111,7 @@ impl Person {
         }
     }
 
-    async fn call<T: DeserializeOwned>(&self, name: &str, arguments: impl Serialize) -> Result<T, Failed> {
+    async fn call<T: DeserializeOwned>(&self, name: &str, arguments: Value) -> Result<T, Failed> {
         let no_answer = |error: reqwest::Error| {
             CUT_OFF.fetch_add(1, Ordering::SeqCst);
             Failed::NoAnswer(error.to_string())
@@ -135,32 +134,45 @@ impl Person {
     /// Waits for this person's task of an object.
     async fn task(&self, number: &str) -> String {
         let filter = TaskFilter { q: Some(number.to_owned()), ..TaskFilter::default() };
-        persist(&format!("the task of {number} for {}", self.user), async || {
-            let listed: Result<TaskList, _> = self.call("listTasks", json!({ "filter": filter })).await;
-            let listed = listed.map_err(|error| format!("{error:?}"))?;
-            let mut rows = listed.rows.into_iter().filter(|row| row.object_number == number);
-            let row = rows.find(|row| row.state == TaskState::Open || row.mine).ok_or("no such task")?;
-            Ok(row.task_id)
-        })
-        .await
+        let tries = Tries::new(format!("the task of {number} for {}", self.user));
+        loop {
+            let reason = match self.call::<TaskList>("listTasks", json!({ "filter": filter })).await {
+                Ok(listed) => {
+                    let mut rows = listed.rows.into_iter().filter(|row| row.object_number == number);
+                    match rows.find(|row| row.state == TaskState::Open || row.mine) {
+                        Some(row) => return row.task_id,
+                        None => "no such task".to_owned(),
+                    }
+                }
+                Err(error) => format!("{error:?}"),
+            };
+            tries.again(reason).await;
+        }
+    }
+
+    /// Takes a task.
+    async fn claim(&self, number: &str, task_id: &str) -> TaskDetail {
+        let claim = ClaimRequest { task_id: task_id.to_owned(), operation: operation() };
+        let tries = Tries::new(format!("the claim of {number} by {}", self.user));
+        loop {
+            match self.call("claimTask", json!({ "request": claim })).await {
+                Ok(detail) => return detail,
+                Err(error) => tries.again(format!("{error:?}")).await,
+            }
+        }
     }
 
     /// Takes the task of an object and decides it, whatever dies in between.
-    pub async fn decide(&self, number: &str, decision: Decision, change: Option<&str>) -> Acknowledged {
-        let operation = || OperationId::new(uuid::Uuid::new_v4().to_string());
+    pub(crate) async fn decide(&self, number: &str, decision: Decision, change: Option<&str>) -> Acknowledged {
         let task_id = self.task(number).await;
-        let claim = ClaimRequest { task_id: task_id.clone(), operation: operation() };
-        let mut detail: TaskDetail = persist(&format!("the claim of {number}"), async || {
-            self.call("claimTask", json!({ "request": claim })).await.map_err(|error| format!("{error:?}"))
-        })
-        .await;
+        let mut detail = self.claim(number, &task_id).await;
         let operation = operation();
-        persist(&format!("the decision of {} on {number}", self.user), async || {
-            let result: Result<DecisionResult, _> =
-                self.call("decideTask", json!({ "request": request(&detail, &operation, decision, change) })).await;
-            match result {
-                Ok(_) => Ok(()),
-                Err(Failed::NoAnswer(reason)) => Err(reason),
+        let tries = Tries::new(format!("the decision of {} on {number}", self.user));
+        loop {
+            let body = json!({ "request": request(&detail, &operation, decision, change) });
+            let reason = match self.call::<DecisionResult>("decideTask", body).await {
+                Ok(_) => return Acknowledged { number: number.to_owned(), user: self.user.clone(), decision },
+                Err(Failed::NoAnswer(reason)) => reason,
                 // Once decided, a repeat must get the first one's answer.
                 Err(Failed::No(error @ AppError::Stale { done: true, .. })) => {
                     panic!("{number}: the decision of {} is lost: {error:?}", self.user)
@@ -170,13 +182,16 @@ impl Person {
                     if let Ok(now) = self.call("getTaskMetadata", json!({ "task_id": task_id })).await {
                         detail = now;
                     }
-                    Err(format!("{error:?}"))
+                    format!("{error:?}")
                 }
-            }
-        })
-        .await;
-        Acknowledged { number: number.to_owned(), user: self.user.clone(), decision }
+            };
+            tries.again(reason).await;
+        }
     }
+}
+
+fn operation() -> OperationId {
+    OperationId::new(uuid::Uuid::new_v4().to_string())
 }
 
 fn location(response: &Response) -> &str {
@@ -200,27 +215,34 @@ fn request(detail: &TaskDetail, operation: &OperationId, decision: Decision, cha
 }
 
 /// Sends an object's trigger until it is acknowledged, as the ERP's program does; the run it names, none if it is ignored.
-pub async fn trigger(settings: &TriggerSettings, number: &str) -> Option<String> {
+pub(crate) async fn trigger(settings: &TriggerSettings, number: &str) -> Option<String> {
     let client = client();
     let body = json!({ "customerID": CUSTOMER, "tenantID": TENANT, "triggerGUID": GUID, "objectNumber": number });
-    persist(&format!("the trigger of {number}"), async || {
+    let tries = Tries::new(format!("the trigger of {number}"));
+    loop {
         let token = settings.token(CUSTOMER, TENANT).unwrap();
         let sent = client.post(&settings.url).bearer_auth(token).json(&body).send().await;
-        let cut_off = |error: reqwest::Error| {
-            CUT_OFF.fetch_add(1, Ordering::SeqCst);
-            error.to_string()
-        };
-        let response = sent.map_err(cut_off)?;
-        let status = response.status();
-        let answer: Value = response.json().await.map_err(cut_off)?;
-        match (status.as_u16(), answer["status"].as_str()) {
-            (202, Some("started")) | (200, Some("already-running")) => {
-                Ok(Some(answer["instanceId"].as_str().unwrap().to_owned()))
+        let answered = match sent {
+            Ok(response) => {
+                let status = response.status();
+                response.json::<Value>().await.map(|answer| (status, answer))
             }
-            (200, Some("ignored")) => Ok(None),
-            (503, _) => Err(answer.to_string()),
-            _ => panic!("the trigger of {number} was answered {status}: {answer}"),
-        }
-    })
-    .await
+            Err(error) => Err(error),
+        };
+        let reason = match answered {
+            Err(error) => {
+                CUT_OFF.fetch_add(1, Ordering::SeqCst);
+                error.to_string()
+            }
+            Ok((status, answer)) => match (status.as_u16(), answer["status"].as_str()) {
+                (202, Some("started")) | (200, Some("already-running")) => {
+                    return Some(answer["instanceId"].as_str().unwrap().to_owned());
+                }
+                (200, Some("ignored")) => return None,
+                (503, _) => answer.to_string(),
+                _ => panic!("the trigger of {number} was answered {status}: {answer}"),
+            },
+        };
+        tries.again(reason).await;
+    }
 }

@@ -13,7 +13,7 @@ use super::outside::{CUSTOMER, ERP_TOKEN, OIDC_SECRET, Outside, TENANT, TRIGGER_
 /// Time a start may take before the test gives up on it.
 const START_PATIENCE: Duration = Duration::from_secs(60);
 
-pub struct Process {
+pub(crate) struct Process {
     config: PathBuf,
     log: PathBuf,
     child: Option<Child>,
@@ -21,7 +21,7 @@ pub struct Process {
 
 impl Process {
     /// Writes the configuration; `store` is its section `[store]`.
-    pub fn new(folder: &Path, outside: &Outside, store: &str) -> Self {
+    pub(crate) fn new(folder: &Path, outside: &Outside, store: &str) -> Self {
         let config = folder.join("connectworkflow.toml");
         let address = outside.app.strip_prefix("http://").unwrap();
         let text = format!(
@@ -61,12 +61,12 @@ secret = "{TRIGGER_SECRET}"
         Self { config, log: folder.join("server.log"), child: None }
     }
 
-    pub fn config(&self) -> &Path {
+    pub(crate) fn config(&self) -> &Path {
         &self.config
     }
 
     /// Starts it and waits until it listens.
-    pub async fn start(&mut self) {
+    pub(crate) async fn start(&mut self) {
         let log: File = OpenOptions::new().create(true).append(true).open(&self.log).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_connectworkflow"))
             .args(["serve", "--config"])
@@ -92,12 +92,12 @@ secret = "{TRIGGER_SECRET}"
     }
 
     /// SIGKILL.
-    pub async fn kill(&mut self) {
+    pub(crate) async fn kill(&mut self) {
         self.child.take().unwrap().kill().await.unwrap();
     }
 
     /// The end of what it said, over all its lives.
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         let text = std::fs::read_to_string(&self.log).unwrap_or_default();
         let lines: Vec<&str> = text.lines().collect();
         lines[lines.len().saturating_sub(60)..].join("\n")
