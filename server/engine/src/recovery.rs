@@ -34,14 +34,6 @@ impl Orchestrator {
     /// # Errors
     /// [`EngineError`] of the store; damaged single documents are logged and left out.
     pub async fn recover_tenant(&self, tenant: &TenantKey) -> Result<(), EngineError> {
-        let runs = self.recover_open(tenant).await?;
-        self.recover_done(tenant).await?;
-        tracing::info!(%tenant, runs, "index rebuilt");
-        Ok(())
-    }
-
-    /// Takes up every unfinished run of a tenant and looks closely at its document; answers with how many there are.
-    pub(crate) async fn recover_open(&self, tenant: &TenantKey) -> Result<usize, EngineError> {
         let keys = self.list_all(tenant, keys::ACTIVE_PREFIX).await?;
         let runs = keys.len();
         stream::iter(keys)
@@ -51,7 +43,9 @@ impl Orchestrator {
                 }
             })
             .await;
-        Ok(runs)
+        self.recover_done(tenant).await?;
+        tracing::info!(%tenant, runs, "index rebuilt");
+        Ok(())
     }
 
     async fn recover_run(&self, tenant: &TenantKey, key: &Key) -> Result<(), EngineError> {

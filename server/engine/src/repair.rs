@@ -106,13 +106,25 @@ impl Orchestrator {
         runs.values().map(|(_, run)| run).filter(|run| tenants.contains(&run.at.tenant)).cloned().collect()
     }
 
-    /// Looks closely at every unfinished run of every tenant.
-    pub(crate) async fn inspect(self) {
+    /// Looks closely at every unfinished run of every tenant and repairs what is damaged; run hourly. One run's trouble
+    /// stops no other.
+    pub async fn inspect(&self) {
         for tenant in self.tenants() {
-            match self.recover_open(&tenant).await {
-                Ok(runs) => tracing::debug!(%tenant, runs, "unfinished runs inspected"),
-                Err(error) => tracing::error!(%tenant, %error, "unfinished runs could not be inspected"),
+            let keys = match self.list_all(&tenant, keys::ACTIVE_PREFIX).await {
+                Ok(keys) => keys,
+                Err(error) => {
+                    tracing::error!(%tenant, %error, "unfinished runs could not be inspected");
+                    continue;
+                }
+            };
+            for key in &keys {
+                let Some((workflow_id, instance_id)) = keys::active_parts(key) else { continue };
+                let at = InstanceRef { tenant: tenant.clone(), workflow_id, instance_id };
+                if let Err(error) = self.load_sound(&at, Depth::Versions).await {
+                    tracing::error!(%tenant, %key, %error, "run could not be inspected");
+                }
             }
+            tracing::debug!(%tenant, runs = keys.len(), "unfinished runs inspected");
         }
     }
 

@@ -33,7 +33,8 @@ impl Orchestrator {
                 failed = still;
             }
             if ticks.is_multiple_of(INSPECT_TICKS) {
-                tokio::spawn(self.clone().inspect());
+                let engine = self.clone();
+                tokio::spawn(async move { engine.inspect().await });
             }
             self.tick().await;
         }
