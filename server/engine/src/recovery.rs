@@ -18,15 +18,6 @@ use crate::repair::Depth;
 use crate::start::instance_ref;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
 
-/// Which active keys are looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Runs {
-    /// Every one, closely: also a run this node knows may have been damaged since.
-    All,
-    /// Those whose run this node does not know as unfinished.
-    Unknown,
-}
-
 impl Orchestrator {
     /// Rebuilds the index of every tenant and takes up what was left. One tenant's trouble does not stop the others;
     /// answers with the tenants that could not be read.
@@ -46,17 +37,27 @@ impl Orchestrator {
     /// # Errors
     /// [`EngineError`] of the store; damaged single documents are logged and left out.
     pub async fn recover_tenant(&self, tenant: &TenantKey) -> Result<(), EngineError> {
-        let runs = self.take_up(tenant, Runs::Unknown).await;
+        let runs = self.take_up_unknown(tenant).await;
         self.recover_done(tenant).await?;
         let runs = runs?;
         tracing::info!(%tenant, runs, "index rebuilt");
         Ok(())
     }
 
-    /// Lists the active keys and takes up their runs: starts that were never finished, active keys of runs that are over,
-    /// documents that are damaged; answers with how many keys there are. A damaged run is only logged; for what may pass
-    /// (store or ERP not available) there is an error once the others are done, so that the caller tries again.
-    pub(crate) async fn take_up(&self, tenant: &TenantKey, which: Runs) -> Result<usize, EngineError> {
+    /// Takes up what other nodes left behind: runs that this node does not know of, starts that were never finished,
+    /// active keys of runs that are over.
+    pub(crate) async fn relist(&self) {
+        for tenant in self.tenants() {
+            if let Err(error) = self.take_up_unknown(&tenant).await {
+                tracing::error!(%tenant, %error, "active runs could not be listed again; tried again later");
+            }
+        }
+    }
+
+    /// Lists the active keys and takes up those whose run this node does not know as unfinished; answers with how many
+    /// keys there are. A damaged run is only logged; for what may pass (store or ERP not available) there is an error
+    /// once the others are done, so that the caller tries again.
+    async fn take_up_unknown(&self, tenant: &TenantKey) -> Result<usize, EngineError> {
         let mut keys = self.list_all(tenant, keys::ACTIVE_PREFIX).await?;
         let runs = keys.len();
         keys.retain(|key| {
@@ -65,7 +66,7 @@ impl Orchestrator {
                 workflow_id,
                 instance_id,
             });
-            which == Runs::All || at.is_none_or(|at| self.index.row(&at).is_none())
+            at.is_none_or(|at| self.index.row(&at).is_none())
         });
         let passing = Mutex::new(None);
         let passing_ref = &passing;

@@ -24,7 +24,6 @@ use crate::instances::{Loaded, check};
 use crate::limits::{
     DAMAGED_RUNS_MAX, DOCUMENT_BYTES_MAX, DONE_MONTHS_MAX, REPAIR_READS, REPAIR_TRIES_MAX, REPAIR_VERSIONS_MAX,
 };
-use crate::recovery::Runs;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
 
 /// How closely a document is looked at besides its own soundness.
@@ -107,13 +106,25 @@ impl Orchestrator {
         runs.values().map(|(_, run)| run).filter(|run| tenants.contains(&run.at.tenant)).cloned().collect()
     }
 
-    /// Looks closely at every unfinished run of every tenant.
-    pub(crate) async fn inspect(self) {
+    /// Looks closely at every unfinished run of every tenant and repairs what is damaged; run hourly. One run's trouble
+    /// stops no other.
+    pub async fn inspect(&self) {
         for tenant in self.tenants() {
-            match self.take_up(&tenant, Runs::All).await {
-                Ok(runs) => tracing::debug!(%tenant, runs, "unfinished runs inspected"),
-                Err(error) => tracing::error!(%tenant, %error, "unfinished runs could not be inspected"),
+            let keys = match self.list_all(&tenant, keys::ACTIVE_PREFIX).await {
+                Ok(keys) => keys,
+                Err(error) => {
+                    tracing::error!(%tenant, %error, "unfinished runs could not be inspected");
+                    continue;
+                }
+            };
+            for key in &keys {
+                let Some((workflow_id, instance_id)) = keys::active_parts(key) else { continue };
+                let at = InstanceRef { tenant: tenant.clone(), workflow_id, instance_id };
+                if let Err(error) = self.load_sound(&at, Depth::Versions).await {
+                    tracing::error!(%tenant, %key, %error, "run could not be inspected");
+                }
             }
+            tracing::debug!(%tenant, runs = keys.len(), "unfinished runs inspected");
         }
     }
 

@@ -33,7 +33,11 @@ impl Orchestrator {
                 failed = still;
             }
             if ticks.is_multiple_of(INSPECT_TICKS) {
-                self.background.spawn(self.clone().inspect());
+                let engine = self.clone();
+                self.background.spawn(async move {
+                    engine.relist().await;
+                    engine.inspect().await;
+                });
             }
             self.tick().await;
         }

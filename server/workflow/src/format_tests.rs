@@ -1,3 +1,4 @@
+//! Seals, schemas and migrations, on a made-up kind of document.
 #![expect(clippy::unwrap_used, reason = "a test that can't go on must fail where it stands")]
 
 use serde_json::json;

@@ -101,6 +101,26 @@ async fn its_summary_alone_proves_that_a_run_ended() {
 }
 
 #[tokio::test]
+async fn the_hourly_look_finds_what_nobody_reads() {
+    let mut world = World::new().await;
+    let at = world.started().await;
+    world.claim(&at, &anna()).await;
+    let newest = world.read(&at).await.unwrap();
+    // A node that knows the run only by its older revision, as after another node's commits.
+    world.restart();
+    let old = world.revisions(&at)[0].clone();
+    world.damage(&at, old);
+    world.node.inspect().await;
+    let document = workflow::Instance::from_stored(&world.bytes(&at)).unwrap();
+    assert_eq!(document.state, newest.state);
+    assert_eq!(repairs(&document).len(), 1);
+    // Nothing to find: nothing is written.
+    let revisions = world.revisions(&at).len();
+    world.node.inspect().await;
+    assert_eq!(world.revisions(&at).len(), revisions);
+}
+
+#[tokio::test]
 async fn damage_on_top_of_an_older_version_is_repaired_too() {
     let mut world = World::new().await;
     let at = world.started().await;
