@@ -166,7 +166,7 @@ async fn what_is_not_there_is_said_in_our_words() {
 #[tokio::test]
 async fn a_draft_is_its_authors_alone_and_ends_with_the_decision() {
     let world = world().await;
-    let object = ["muster", "m1", "ER-1004"];
+    let object = ["muster", "m1", "ER-1007"];
     world.trigger(object).await;
     let (author, other) = (world.sign_in("einkauf").await, world.sign_in("einkauf2").await);
     let task = author.task(object).await.unwrap()["task_id"].clone();
