@@ -122,10 +122,9 @@ pub(crate) fn now_ms() -> f64 {
     js_sys::Date::now()
 }
 
-/// The wall clock as `HH:MM`.
-pub(crate) fn clock() -> String {
-    let now = js_sys::Date::new_0();
-    format!("{:02}:{:02}", now.get_hours(), now.get_minutes())
+/// Milliseconds since 1970 of an RFC 3339 moment; NaN where it is none.
+pub(crate) fn parse_ms(iso: &str) -> f64 {
+    js_sys::Date::parse(iso)
 }
 
 /// Percent-encodes all but unreserved characters (RFC 3986), the same on both sides.

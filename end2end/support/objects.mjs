@@ -19,6 +19,10 @@ export const OBJECTS = {
   small: [...M1, 'ER-1002'],
   /** 14994.00: the management is asked. */
   large: [...M1, 'ER-1005'],
+  draft: [...M2, 'ER-1003'],
+  language: ['nord', 'a', 'ER-1004'],
+  /** One is decided, the other one comes next. */
+  next: [['nord', 'a', 'ER-1003'], [...M1, 'ER-1003']],
   /** Receipts that can't be shown. */
   missingReceipt: [...M1, 'ER-1009'],
   htmlReceipt: [...M1, 'ER-1010'],

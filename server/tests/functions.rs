@@ -162,3 +162,67 @@ async fn what_is_not_there_is_said_in_our_words() {
     assert_eq!(status, StatusCode::NOT_FOUND);
     assert!(page.contains("Diese Seite gibt es nicht") && page.contains("Erika Einkauf"), "{page:.2000}");
 }
+
+#[tokio::test]
+async fn a_draft_is_its_authors_alone_and_ends_with_the_decision() {
+    let world = world().await;
+    let object = ["muster", "m1", "ER-1007"];
+    world.trigger(object).await;
+    let (author, other) = (world.sign_in("einkauf").await, world.sign_in("einkauf2").await);
+    let task = author.task(object).await.unwrap()["task_id"].clone();
+    let detail = author.claim(&task).await;
+    assert_eq!(detail["draft"], Value::Null);
+    let save = |claim: &Value, comment: &str| {
+        json!({ "request": {
+            "task_id": task, "claim_id": claim,
+            "draft": { "typed": { "fldKostenstelle": "keine Zahl", "fldGesamtBrutto": "1" }, "comment": comment },
+        } })
+    };
+    let (status, answer) = author.call("saveDraft", save(&detail["claim_id"], "noch nicht fertig")).await;
+    assert_eq!((status, &answer["draft"]), (StatusCode::OK, &json!("saved")), "{answer}");
+    assert!(answer["at"]["text"].is_string(), "{answer}");
+    let (_, answer) = author.call("saveDraft", save(&detail["claim_id"], "gleich danach")).await;
+    assert_eq!(answer["draft"], "too-soon", "at most one write in 5 s: {answer}");
+    assert!(answer["retry_ms"].as_u64().is_some_and(|wait| (1..=5_000).contains(&wait)), "{answer}");
+
+    // There again in any browser of its author, with what the step lets be edited, and nobody else's.
+    let elsewhere = world.sign_in("einkauf").await;
+    let (_, there) = elsewhere.call("getTaskMetadata", json!({ "task_id": task })).await;
+    let kept = json!({ "typed": { "fldKostenstelle": "keine Zahl" }, "comment": "noch nicht fertig" });
+    assert_eq!(there["draft"]["draft"], kept);
+    let (_, theirs) = other.call("getTaskMetadata", json!({ "task_id": task })).await;
+    assert_eq!(theirs["draft"], Value::Null);
+    let (status, answer) = other.call("saveDraft", save(&detail["claim_id"], "fremd")).await;
+    assert_eq!((status, &answer["what"]), (StatusCode::CONFLICT, &json!("claimed")), "{answer}");
+    let (status, _) = world.sign_in("operator").await.call("saveDraft", save(&detail["claim_id"], "fremd")).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+
+    // Given back, taken by somebody else: not theirs either. Taken again: there again.
+    let unclaim = json!({ "task_id": task, "operation": operation(), "claim_id": detail["claim_id"] });
+    let (status, given_back) = author.call("unclaimTask", json!({ "request": unclaim })).await;
+    assert_eq!((status, &given_back["draft"]), (StatusCode::OK, &Value::Null));
+    let (status, answer) = author.call("saveDraft", save(&detail["claim_id"], "zu spät")).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{answer}");
+    let again = author.claim(&task).await;
+    assert_eq!(again["draft"]["draft"], kept);
+
+    let (status, answer) = author.call("decideTask", json!({ "request": decision(&again, "approve", None) })).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let (_, after) = author.call("getTaskMetadata", json!({ "task_id": task })).await;
+    assert_eq!(after["draft"], Value::Null);
+    let (status, answer) = author.call("saveDraft", save(&again["claim_id"], "zu spät")).await;
+    assert_eq!((status, &answer["what"]), (StatusCode::CONFLICT, &json!("approved")), "{answer}");
+}
+
+#[tokio::test]
+async fn a_page_is_in_the_language_its_reader_chose() {
+    let person = world().await.sign_in("einkauf").await;
+    let (_, german) = person.page("/aufgaben").await;
+    assert!(german.contains("<html lang=\"de\"") && german.contains("Zum Inhalt springen"), "{german:.600}");
+    person.cookie("lang", "en");
+    let (_, english) = person.page("/aufgaben").await;
+    assert!(english.contains("<html lang=\"en\"") && !english.contains("Zum Inhalt springen"), "{english:.600}");
+    person.cookie("lang", "xx");
+    let (_, unknown) = person.page("/aufgaben").await;
+    assert!(unknown.contains("<html lang=\"de\""), "{unknown:.600}");
+}

@@ -5,6 +5,7 @@
 
 use leptos::{ev, html, prelude::*};
 
+use super::memory::use_memory;
 use crate::{
     browser,
     texts::{say, use_locale},
@@ -80,6 +81,7 @@ pub(crate) fn on_keys(act: impl Fn(&str) -> bool + Send + Sync + 'static) {
 #[component]
 pub(crate) fn HelpDialog(help: Help) -> impl IntoView {
     let locale = use_locale();
+    let memory = use_memory();
     let rows = [
         ("j", say!(locale, help.next)),
         ("k", say!(locale, help.previous)),
@@ -103,6 +105,15 @@ pub(crate) fn HelpDialog(help: Help) -> impl IntoView {
             <label class="check">
                 <input type="checkbox" prop:checked=move || help.enabled.get() on:change=switch />
                 <span>{say!(locale, help.switch)}</span>
+            </label>
+            <label class="check">
+                <input
+                    type="checkbox"
+                    data-testid="auto-next"
+                    prop:checked=move || memory.auto_next.get()
+                    on:change=move |event| memory.switch_auto_next(event_target_checked(&event))
+                />
+                <span>{say!(locale, help.auto_next)}</span>
             </label>
             <p class="button-row">
                 <button type="button" class="button button-primary" on:click=move |_| help.close()>

@@ -6,13 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use contract::{Me, TaskFilter, TaskList};
+use contract::{Me, TaskFilter, TaskList, TaskRow, vocab::Action};
 use leptos::prelude::*;
 
 use crate::browser;
 
 /// Task ids remembered as decided in this visit.
 const GONE_MAX: usize = 1_000;
+
+/// Where this browser remembers that a decision leads back to the list.
+const AUTO_NEXT_KEY: &str = "next-task";
 
 /// A line that tells what just happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,11 +41,20 @@ pub(crate) struct Memory {
     last_task: StoredValue<Option<String>>,
     gone: StoredValue<BTreeSet<String>>,
     reloading: StoredValue<bool>,
+    keep_flash: StoredValue<bool>,
+    /// Whether a decision leads to the next task.
+    pub(crate) auto_next: RwSignal<bool>,
 }
 
 impl Memory {
     /// Provides the context.
     pub(crate) fn provide() {
+        let auto_next = RwSignal::new(true);
+        Effect::new(move |_| {
+            if browser::local_get(AUTO_NEXT_KEY).as_deref() == Some("off") {
+                auto_next.set(false);
+            }
+        });
         provide_context(Self {
             flash: RwSignal::new(None),
             me: RwSignal::new(None),
@@ -53,6 +65,8 @@ impl Memory {
             last_task: StoredValue::new(None),
             gone: StoredValue::new(BTreeSet::new()),
             reloading: StoredValue::new(false),
+            keep_flash: StoredValue::new(false),
+            auto_next,
         });
     }
 
@@ -104,6 +118,27 @@ impl Memory {
         self.last_task.set_value(Some(task_id));
     }
 
+    /// Switches whether a decision leads to the next task.
+    pub(crate) fn switch_auto_next(self, on: bool) {
+        self.auto_next.set(on);
+        browser::local_set(AUTO_NEXT_KEY, if on { "on" } else { "off" });
+    }
+
+    /// The task to go on with after this one: the next one of the list as it was last seen that can be taken or is mine,
+    /// from the top again after the last. None when the list holds none, or the person wants the list.
+    pub(crate) fn next_task(self, task_id: &str) -> Option<String> {
+        if !self.auto_next.get_untracked() {
+            return None;
+        }
+        self.list.with_value(|list| {
+            let (filter, list) = list.as_ref()?;
+            if filter.done {
+                return None;
+            }
+            self.gone.with_value(|gone| next_of(&list.rows, task_id, gone))
+        })
+    }
+
     /// I decided this task: no list shows it as open again, however late its answer.
     pub(crate) fn forget_task(self, task_id: &str) {
         self.gone.update_value(|gone| {
@@ -139,13 +174,77 @@ impl Memory {
         self.reloading.get_value()
     }
 
+    /// Tells what just happened, also on the task that is opened next.
+    pub(crate) fn tell_across(self, text: String, detail: Option<String>) {
+        self.keep_flash.set_value(true);
+        self.tell(text, detail);
+    }
+
+    /// A task was opened: what is told is over, unless it is what led here.
+    pub(crate) fn clear_flash(self) {
+        if !self.keep_flash.get_value() {
+            self.flash.set(None);
+        }
+        self.keep_flash.set_value(false);
+    }
+
     /// Tells what just happened.
     pub(crate) fn tell(self, text: String, detail: Option<String>) {
         self.flash.set(Some(Flash { text, detail }));
     }
 }
 
+fn next_of(rows: &[TaskRow], task_id: &str, gone: &BTreeSet<String>) -> Option<String> {
+    let at = rows.iter().position(|row| row.task_id == task_id);
+    let (before, after) = rows.split_at(at.unwrap_or(0));
+    let mut candidates =
+        after.iter().chain(before).filter(|row| row.task_id != task_id && !gone.contains(&row.task_id));
+    let workable =
+        |row: &&TaskRow| [Action::Claim, Action::Unclaim].iter().any(|act| row.allowed_actions.contains(act));
+    candidates.find(workable).map(|row| row.task_id.clone())
+}
+
 /// The memory of this page.
 pub(crate) fn use_memory() -> Memory {
     expect_context::<Memory>()
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::{Moment, vocab::TaskState};
+
+    use super::*;
+
+    fn row(id: &str, actions: &[Action]) -> TaskRow {
+        TaskRow {
+            task_id: id.to_owned(),
+            step_title: String::new(),
+            workflow_name: String::new(),
+            customer: String::new(),
+            tenant: String::new(),
+            object_type: String::new(),
+            object_number: String::new(),
+            state: TaskState::Open,
+            claimed_by: None,
+            mine: false,
+            claim_id: None,
+            opened_at: Moment { iso: String::new(), text: String::new() },
+            decision: None,
+            summary: Vec::new(),
+            revision: 1,
+            allowed_actions: actions.to_vec(),
+        }
+    }
+
+    #[test]
+    fn the_next_task_is_one_that_can_be_worked_on() {
+        let (claim, mine) = ([Action::Claim], [Action::Unclaim]);
+        let rows = [row("a", &claim), row("b", &mine), row("c", &[]), row("d", &claim)];
+        let next = |id: &str, gone: &[&str]| next_of(&rows, id, &gone.iter().map(|id| (*id).to_owned()).collect());
+        assert_eq!(next("b", &[]).as_deref(), Some("d"), "what others have is passed over");
+        assert_eq!(next("d", &[]).as_deref(), Some("a"), "from the top again");
+        assert_eq!(next("a", &[]).as_deref(), Some("b"), "my own counts");
+        assert_eq!(next("b", &["d", "a"]), None);
+        assert_eq!(next("elsewhere", &[]).as_deref(), Some("a"));
+    }
 }

@@ -4,6 +4,7 @@
 //! desk.
 
 mod actions;
+mod autosave;
 mod draft;
 mod field;
 mod form;
@@ -27,7 +28,7 @@ use super::{
     log::{Chain, LogList},
     memory::use_memory,
     problem::{LoadProblem, Loading},
-    run_path,
+    run_path, task_path,
 };
 use crate::{
     live::Live,
@@ -60,8 +61,8 @@ fn TaskScreen(detail: TaskDetail) -> impl IntoView {
     let locale = use_locale();
     let memory = use_memory();
     let navigate = StoredValue::new(use_navigate());
-    let leave = Callback::new(move |()| {
-        let url = memory.inbox_url_untracked();
+    let leave = Callback::new(move |next: Option<String>| {
+        let url = next.map_or_else(|| memory.inbox_url_untracked(), |task| task_path(&task));
         navigate.with_value(|navigate| navigate(&url, NavigateOptions::default()));
     });
     let title = format!("{} · {}", detail.row.object_number, detail.row.step_title);
@@ -98,10 +99,10 @@ fn listen(model: Model) {
         now
     });
     Effect::new(move |_| {
-        model.memory.flash.set(None);
+        memory.clear_flash();
         model.restore();
         let handle = window_event_listener(ev::beforeunload, move |event| {
-            if model.detail.try_with_untracked(|_| ()).is_some() && model.dirty() && !memory.reloads_on_purpose() {
+            if model.detail.try_with_untracked(|_| ()).is_some() && model.unsaved() && !memory.reloads_on_purpose() {
                 event.prevent_default();
             }
         });

@@ -7,14 +7,15 @@
 use std::collections::BTreeMap;
 
 use contract::{
-    AppError, ClaimRequest, DecisionRequest, DecisionResult, FeedbackRequest, FieldProblemKind, FormField, TaskDetail,
-    UnclaimRequest,
+    AppError, ClaimRequest, DecisionRequest, DecisionResult, Draft, DraftRequest, FeedbackRequest, FieldProblemKind,
+    FormField, TaskDetail, UnclaimRequest,
     vocab::{Action, Decision, FieldName, FieldValue, OperationId},
 };
 use leptos::{prelude::*, task::spawn_local};
 
 use super::{
-    draft::{self, Draft},
+    autosave::{Autosave, Kept},
+    draft,
     intent::Intents,
     values::{self, Typed},
 };
@@ -77,18 +78,20 @@ pub(crate) struct Model {
     pub(crate) busy: RwSignal<Option<Busy>>,
     pub(crate) panel: RwSignal<Panel>,
     pub(crate) receipt: RwSignal<Receipt>,
-    /// When the draft was saved last, `HH:MM`.
-    pub(crate) saved_at: RwSignal<Option<String>>,
+    /// Where the draft is kept.
+    pub(crate) kept: RwSignal<Option<Kept>>,
+    autosave: Autosave,
     pub(crate) restored: RwSignal<bool>,
     intents: StoredValue<Intents>,
     fetching: StoredValue<bool>,
     again: StoredValue<bool>,
-    leave: Callback<()>,
+    leave: Callback<Option<String>>,
 }
 
 impl Model {
-    /// From what the server sent. `leave` goes back to the inbox after a decision.
-    pub(crate) fn new(locale: Locale, memory: Memory, detail: TaskDetail, leave: Callback<()>) -> Self {
+    /// From what the server sent. `leave` goes on after a decision: to a task, or back to the inbox.
+    pub(crate) fn new(locale: Locale, memory: Memory, detail: TaskDetail, leave: Callback<Option<String>>) -> Self {
+        let kept = RwSignal::new(None);
         let receipt = if detail.documents.is_empty() { Receipt::None } else { Receipt::Loading };
         Self {
             locale,
@@ -103,7 +106,8 @@ impl Model {
             busy: RwSignal::new(None),
             panel: RwSignal::new(Panel::None),
             receipt: RwSignal::new(receipt),
-            saved_at: RwSignal::new(None),
+            kept,
+            autosave: Autosave::new(kept),
             restored: RwSignal::new(false),
             intents: StoredValue::new(Intents::default()),
             fetching: StoredValue::new(false),
@@ -131,6 +135,11 @@ impl Model {
         !self.draft().is_empty()
     }
 
+    /// Whether leaving now could lose something typed: the server doesn't have it yet.
+    pub(crate) fn unsaved(self) -> bool {
+        self.dirty() && self.autosave.behind()
+    }
+
     fn draft(self) -> Draft {
         Draft { typed: self.typed.get_untracked(), comment: self.comment.get_untracked() }
     }
@@ -145,7 +154,8 @@ impl Model {
         if !self.may_untracked(Action::Edit) {
             return;
         }
-        if let Some(draft) = draft::load(&task_id, visit) {
+        let newest = self.detail.with_untracked(|detail| draft::newest(&task_id, visit, detail.draft.as_ref()));
+        if let Some(draft) = newest {
             self.typed.set(draft.typed);
             self.comment.set(draft.comment);
             self.restored.set(true);
@@ -182,9 +192,18 @@ impl Model {
 
     fn save(self) {
         let (task_id, visit) = self.key();
-        let draft = self.draft();
-        let kept = draft::save(&task_id, visit, &draft);
-        self.saved_at.set((kept && !draft.is_empty()).then(browser::clock));
+        draft::save(&task_id, visit, &self.draft());
+        self.autosave.soon(move || self.draft_request());
+    }
+
+    /// The newest input for the server, while the task is mine.
+    fn draft_request(self) -> Option<DraftRequest> {
+        let draft = Draft { typed: self.typed.try_get_untracked()?, comment: self.comment.try_get_untracked()? };
+        self.detail.try_with_untracked(|detail| {
+            let claim_id = detail.claim_id.clone()?;
+            let mine = detail.allowed_actions.contains(&Action::Approve);
+            mine.then(|| DraftRequest { task_id: detail.row.task_id.clone(), claim_id, draft })
+        })?
     }
 
     /// Throws the draft away.
@@ -194,8 +213,9 @@ impl Model {
         self.typed.set(Typed::new());
         self.comment.set(String::new());
         self.problems.set(BTreeMap::new());
-        self.saved_at.set(None);
+        self.kept.set(None);
         self.restored.set(false);
+        self.autosave.soon(move || self.draft_request());
     }
 
     /// Fetches the task again, keeping what was typed. In a browser only.
@@ -358,14 +378,21 @@ impl Model {
         draft::discard(&task_id, visit);
         self.typed.set(Typed::new());
         self.comment.set(String::new());
+        let next = self.memory.next_task(&task_id);
         self.memory.forget_task(&task_id);
+        // The page of a decided task may stay for a moment; it offers nothing any more.
+        self.detail.update(|detail| detail.allowed_actions.clear());
         let template = match decision {
             Decision::Approve => say!(self.locale, task.approved),
             Decision::Reject => say!(self.locale, task.rejected),
         };
         let detail = (!result.erp_confirmed).then(|| say!(self.locale, task.erp_follows).to_owned());
-        self.memory.tell(fill(template, &[("object", &object)]), detail);
-        self.leave.run(());
+        let text = fill(template, &[("object", &object)]);
+        match next {
+            Some(_) => self.memory.tell_across(text, detail),
+            None => self.memory.tell(text, detail),
+        }
+        self.leave.run(next);
     }
 
     /// Shows what is wrong and puts the focus on the first of it.

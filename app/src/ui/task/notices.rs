@@ -5,7 +5,7 @@
 use contract::{AppError, TaskNotice, vocab::Action};
 use leptos::prelude::*;
 
-use super::model::Model;
+use super::{autosave::Kept, model::Model};
 use crate::{
     texts::{self, fill, say},
     ui::{
@@ -143,7 +143,10 @@ fn Conflict(model: Model) -> impl IntoView {
 fn DraftNote(model: Model) -> impl IntoView {
     let locale = model.locale;
     let shown = Memo::new(move |_| {
-        let saved = model.saved_at.get().map(|time| fill(say!(locale, task.draft_saved), &[("time", &time)]));
+        let saved = model.kept.get().map(|kept| match kept {
+            Kept::Server(time) => fill(say!(locale, task.draft_saved), &[("time", &time)]),
+            Kept::Tab => say!(locale, task.draft_here).to_owned(),
+        });
         let restored = model.restored.get().then(|| say!(locale, task.draft_restored).to_owned());
         saved.or(restored)
     });
