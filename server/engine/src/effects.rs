@@ -44,6 +44,12 @@ impl EffectRunner {
         self.timed.lock().unwrap_or_else(PoisonError::into_inner).remove(at);
     }
 
+    /// Whether somebody on this node works on the run's effects just now.
+    pub(crate) fn is_busy(&self, at: &InstanceRef) -> bool {
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        busy.get(at).is_some_and(|turn| Arc::strong_count(turn) > 1)
+    }
+
     fn turn(&self, at: &InstanceRef) -> Arc<tokio::sync::Mutex<()>> {
         let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         busy.retain(|_, turn| Arc::strong_count(turn) > 1);

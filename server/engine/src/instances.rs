@@ -51,6 +51,11 @@ impl Orchestrator {
             let reason = "it names another tenant, blueprint or run than its key".to_owned();
             return Err(EngineError::Damaged { key: key.to_string(), reason });
         }
+        if self.index.is_past(at, instance.revision) {
+            let reason =
+                format!("revision {} came back after a newer one; old bytes are never put back", instance.revision);
+            return Err(EngineError::Damaged { key: key.to_string(), reason });
+        }
         let blueprint = self.blueprint(&at.tenant, &at.workflow_id, instance.start.version).await?;
         self.learn(at, &instance, &blueprint);
         Ok(Some(Loaded { instance, etag, blueprint }))

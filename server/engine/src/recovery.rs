@@ -12,8 +12,8 @@ use workflow::vocab::TenantKey;
 
 use crate::documents::{ActiveDoc, DoneSummary, read_json};
 use crate::index::{DoneRow, TaskRowData};
-use crate::lock::HeldLock;
 use crate::limits::{DONE_ROWS_MAX, LIST_PAGE, REBUILD_READS};
+use crate::lock::HeldLock;
 use crate::start::instance_ref;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
 

@@ -9,6 +9,7 @@ mod check;
 mod driver;
 mod sabotage;
 #[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "each test target uses its part of it")]
 mod support;
 
 use driver::Report;
