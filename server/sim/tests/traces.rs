@@ -552,3 +552,27 @@ async fn a_filters_no_does_not_wipe_out_a_result() {
     assert!(is_ignored(&trigger(&two.b.engine, GUID, "RE1").await));
     assert_eq!(state(&two), ErpState::None, "a request that the filter refuses is taken back");
 }
+
+/// A decision whose look at the object is older than another node's write does not leave a request standing that was
+/// answered since (found by the simulation: without a write, no LSN fences).
+#[tokio::test(start_paused = true)]
+async fn a_request_answered_meanwhile_is_not_left_standing() {
+    let mut two = Two::new().await;
+    let at = named(&trigger(&two.a.engine, GUID, "RE1").await);
+    pause(1).await;
+    let task = claim(&two.a.engine, two.world.store.as_ref(), &at, "anna").await;
+    let sent = input(&two.world, &at, Decision::Reject, "decide").await;
+    two.world.erp.request("RE1");
+    let mut gate = two.gates.hold("a", Moment::Before, "put workflow/docs/");
+    let engine = two.a.engine.clone();
+    let decided = two.a.request(async move { engine.decide(&task, &person("anna"), sent).await });
+    gate.reached().await;
+    assert!(is_already_running(&trigger(&two.b.engine, GUID, "RE1").await));
+    pause(1).await;
+    assert_eq!(state(&two), ErpState::Running);
+    gate.open(Verdict::Go);
+    decided.await.unwrap().unwrap().unwrap();
+    pause(120).await;
+    assert!(stored(two.world.store.as_ref(), &at).await.is_final());
+    assert_eq!(state(&two), ErpState::Ended(ErpOutcome::Rejected));
+}
