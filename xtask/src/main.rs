@@ -9,6 +9,7 @@ mod error;
 mod layout;
 mod run;
 mod setup;
+mod soak;
 mod testing;
 
 use std::process::ExitCode;
@@ -26,6 +27,7 @@ cargo xtask <command>
   test [--skip STAGE]… [--only STAGE]…
                          every check; the last line says how many tests passed and failed
                          stages: fmt clippy test site xtask e2e
+  soak N [--from SEED]   the simulation over N seeds; a failing one prints the command that replays it
   help                   this text
 ";
 
@@ -63,6 +65,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         "demo" => demo::start(&Layout::find()?, &rest),
+        "soak" => soak::run(&Layout::find()?, &rest),
         "test" => testing::all(&Layout::find()?, &testing::Selection::parse(&rest)?),
         "help" | "-h" | "--help" => {
             run::say(USAGE);

@@ -44,6 +44,12 @@ impl EffectRunner {
         self.timed.lock().unwrap_or_else(PoisonError::into_inner).remove(at);
     }
 
+    /// Whether somebody on this node works on the run's effects just now.
+    pub(crate) fn is_busy(&self, at: &InstanceRef) -> bool {
+        let busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
+        busy.get(at).is_some_and(|turn| Arc::strong_count(turn) > 1)
+    }
+
     fn turn(&self, at: &InstanceRef) -> Arc<tokio::sync::Mutex<()>> {
         let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
         busy.retain(|_, turn| Arc::strong_count(turn) > 1);
@@ -213,26 +219,9 @@ impl Orchestrator {
         effect: &PendingEffect,
         object: &ErpObject,
     ) -> Attempt {
-        let set = match &effect.kind {
-            // A write that landed and whose result got lost is not repeated.
-            EffectKind::ErpStart if object.state == ErpState::Running && object.external => {
-                return Attempt::Done(without_write("the object is in this state already"));
-            }
-            EffectKind::ErpStart => ErpSet::Start,
-            EffectKind::ErpChanges { fields } => {
-                if fields.iter().all(|(name, value)| object.values.get(name) == Some(value)) {
-                    return Attempt::Done(without_write("the fields already have these values"));
-                }
-                let kind = |name| committed.blueprint.field(name).map_or(FieldType::Text, |field| field.kind);
-                ErpSet::Fields(fields.iter().map(|(name, value)| (name.clone(), kind(name), value.clone())).collect())
-            }
-            EffectKind::ErpEnd { .. } if object.state.asks_for_start() => {
-                return Attempt::Done(without_write("the object asks for a new run: the request is left standing"));
-            }
-            EffectKind::ErpEnd { outcome } if object.state == state_after(*outcome) && !object.external => {
-                return Attempt::Done(without_write("the object is in this state already"));
-            }
-            EffectKind::ErpEnd { outcome } => ErpSet::End(*outcome),
+        let set = match plan(committed, effect, object) {
+            Plan::Write(set) => set,
+            Plan::Nothing(why) => return self.confirm_nothing(committed, target, effect, why).await,
         };
         let key = effect.key;
         let mutation = ErpMutation {
@@ -255,6 +244,30 @@ impl Orchestrator {
                     | ErpError::Refused { .. }
                     | ErpError::NotConfigured { .. } => Attempt::Failed(reason, evidence),
                 }
+            }
+        }
+    }
+
+    /// Without a write no LSN fences: what was read may be older than what another node has written since. So only what
+    /// the object shows *after* the look at the instance counts.
+    async fn confirm_nothing(
+        &self,
+        committed: &Committed,
+        target: &ErpTarget,
+        effect: &PendingEffect,
+        why: &str,
+    ) -> Attempt {
+        let fields = self.fields(&committed.blueprint, committed.instance.state.step());
+        match self.erp().read(target, &fields).await {
+            Ok(now) => match plan(committed, effect, &now) {
+                Plan::Nothing(_) => Attempt::Done(without_write(why)),
+                Plan::Write(_) => {
+                    Attempt::Stale("the object changed while it was looked at".to_owned(), ErpEvidence::default())
+                }
+            },
+            Err(error) => {
+                let (reason, evidence) = failure(&error);
+                Attempt::Failed(reason, evidence)
             }
         }
     }
@@ -285,6 +298,37 @@ pub(crate) fn target(at: &InstanceRef, blueprint: &Blueprint, instance: &Instanc
         table: instance.start.object_table.clone(),
         key: blueprint.object.key.clone(),
         number: instance.start.object_number.clone(),
+    }
+}
+
+/// What an effect needs, going by the object as it was read.
+enum Plan {
+    Write(ErpSet),
+    Nothing(&'static str),
+}
+
+fn plan(committed: &Committed, effect: &PendingEffect, object: &ErpObject) -> Plan {
+    match &effect.kind {
+        // A write that landed and whose result got lost is not repeated.
+        EffectKind::ErpStart if object.state == ErpState::Running && object.external => {
+            Plan::Nothing("the object is in this state already")
+        }
+        EffectKind::ErpStart => Plan::Write(ErpSet::Start),
+        EffectKind::ErpChanges { fields } => {
+            if fields.iter().all(|(name, value)| object.values.get(name) == Some(value)) {
+                return Plan::Nothing("the fields already have these values");
+            }
+            let kind = |name| committed.blueprint.field(name).map_or(FieldType::Text, |field| field.kind);
+            let fields = fields.iter().map(|(name, value)| (name.clone(), kind(name), value.clone()));
+            Plan::Write(ErpSet::Fields(fields.collect()))
+        }
+        EffectKind::ErpEnd { .. } if object.state.asks_for_start() => {
+            Plan::Nothing("the object asks for a new run: the request is left standing")
+        }
+        EffectKind::ErpEnd { outcome } if object.state == state_after(*outcome) && !object.external => {
+            Plan::Nothing("the object is in this state already")
+        }
+        EffectKind::ErpEnd { outcome } => Plan::Write(ErpSet::End(*outcome)),
     }
 }
 

@@ -12,8 +12,8 @@ use workflow::vocab::TenantKey;
 
 use crate::documents::{ActiveDoc, DoneSummary};
 use crate::index::{DoneRow, TaskRowData};
-use crate::lock::HeldLock;
 use crate::limits::{DONE_ROWS_MAX, LIST_PAGE, REBUILD_READS};
+use crate::lock::HeldLock;
 use crate::repair::Depth;
 use crate::start::instance_ref;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
@@ -182,6 +182,7 @@ fn may_pass(error: &EngineError) -> bool {
         | EngineError::BucketName(_)
         | EngineError::Key(_)
         | EngineError::Damaged { .. }
+        | EngineError::NewerFormat { .. }
         | EngineError::Blueprint { .. } => false,
     }
 }

@@ -310,9 +310,7 @@ impl Orchestrator {
     /// Finishes the start that stands in a lock.
     async fn help(&self, case: &Case, held: &LockDoc, etag: ETag) -> Result<Loaded, TriggerError> {
         let at = instance_ref(&held.start);
-        if let Some(held) =
-            self.take_lock(&case.bucket, &case.lock, &held.start, Condition::IfMatch(etag)).await?
-        {
+        if let Some(held) = self.take_lock(&case.bucket, &case.lock, &held.start, Condition::IfMatch(etag)).await? {
             self.resume_start(&held).await?;
         }
         let missing = || TriggerError::Busy { reason: format!("the start of run {} is under way", at.instance_id) };

@@ -74,6 +74,11 @@ impl Orchestrator {
     }
 
     async fn work_off(&self, row: &TaskRowData) -> Result<(), EngineError> {
+        // Whoever made the row may have kicked it off just then, and may be done by now.
+        let done = self.index.row(&row.at).is_none_or(|newest| newest.revision > row.revision);
+        if done || self.effects.is_busy(&row.at) {
+            return Ok(());
+        }
         let loaded = self.load_known(&row.at).await?;
         self.run_effects(Self::as_committed(&row.at, loaded), None).await
     }

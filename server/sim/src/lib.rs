@@ -1,5 +1,5 @@
 //! What the demo and the tests put in place of the outside world: the simulated ERP, an identity provider, demo data,
-//! stores that count and fail.
+//! stores that count and fail, a whole world with simulated time.
 //!
 //! Invariant: real protocols at every edge, so that what talks to a simulator talks to the real thing unchanged.
 //! Never: part of a production build.

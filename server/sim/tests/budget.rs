@@ -1,6 +1,7 @@
 //! The request budget of DESIGN §4 "Cost", held against a counting store: a hard limit, not an observation.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+#[expect(dead_code, reason = "each test target uses its part of it")]
 mod support;
 
 use std::sync::Arc;

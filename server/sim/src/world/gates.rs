@@ -82,9 +82,8 @@ impl Gates {
 
     fn take(&self, call: &Call, moment: Moment) -> Option<Then> {
         let mut rules = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |rule: &Rule| {
-            rule.moment == moment && *rule.node == *call.node && call.what.contains(rule.part.as_str())
-        };
+        let fits =
+            |rule: &Rule| rule.moment == moment && *rule.node == *call.node && call.what.contains(rule.part.as_str());
         let at = rules.iter().position(fits)?;
         Some(rules.remove(at).then)
     }

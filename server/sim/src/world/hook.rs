@@ -204,8 +204,7 @@ impl ErpWrite for HookedErp {
             ErpSet::Fields(_) => "fields",
             ErpSet::End(_) => "end",
         };
-        let call =
-            Call { node: Arc::clone(&self.node), what: format!("erp write {} {set}", mutation.target.number) };
+        let call = Call { node: Arc::clone(&self.node), what: format!("erp write {} {set}", mutation.target.number) };
         match self.hook.at(&call, Moment::Before).await {
             Verdict::Go => {}
             Verdict::Fail => return Err(no_erp(&mutation.target)),

@@ -65,8 +65,7 @@ impl World {
             hook: Arc::clone(hook),
             node: Arc::clone(&name),
         });
-        let store =
-            HookedStore { inner: Arc::clone(&self.store), hook: Arc::clone(hook), node: Arc::clone(&name) };
+        let store = HookedStore { inner: Arc::clone(&self.store), hook: Arc::clone(hook), node: Arc::clone(&name) };
         let hints = Arc::new(HintSink::default());
         let engine = Orchestrator::new(Parts {
             store: (self.wrap_store)(Arc::new(store)),

@@ -10,23 +10,23 @@ use sim::world::{Call, Hook, Moment, Rng, Trace, Verdict};
 
 /// What is likely, in a thousand calls.
 #[derive(Debug, Clone, Copy)]
-pub struct Rates {
-    pub fail: u64,
-    pub late: u64,
-    pub crash: u64,
+pub(crate) struct Rates {
+    pub(crate) fail: u64,
+    pub(crate) late: u64,
+    pub(crate) crash: u64,
 }
 
-pub struct Chaos {
+pub(crate) struct Chaos {
     rng: Mutex<Rng>,
     trace: Arc<Trace>,
     rates: Rates,
     on: AtomicBool,
     doomed: Mutex<BTreeSet<String>>,
-    pub faults: AtomicU64,
+    pub(crate) faults: AtomicU64,
 }
 
 impl Chaos {
-    pub fn new(rng: Rng, trace: Arc<Trace>, rates: Rates) -> Self {
+    pub(crate) fn new(rng: Rng, trace: Arc<Trace>, rates: Rates) -> Self {
         Self {
             rng: Mutex::new(rng),
             trace,
@@ -37,12 +37,12 @@ impl Chaos {
         }
     }
 
-    pub fn set(&self, on: bool) {
+    pub(crate) fn set(&self, on: bool) {
         self.on.store(on, Ordering::SeqCst);
     }
 
     /// Nodes that a call took along since the last question.
-    pub fn doomed(&self) -> BTreeSet<String> {
+    pub(crate) fn doomed(&self) -> BTreeSet<String> {
         std::mem::take(&mut self.doomed.lock().unwrap())
     }
 

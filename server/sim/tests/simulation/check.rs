@@ -14,7 +14,7 @@ use crate::driver::Sim;
 use crate::support::{bucket, keys, tenant};
 
 /// Every run in the store.
-pub async fn instances(store: &dyn Store) -> Vec<(InstanceRef, Instance)> {
+pub(crate) async fn instances(store: &dyn Store) -> Vec<(InstanceRef, Instance)> {
     let mut out = Vec::new();
     for key in keys(store, "workflow/docs/").await {
         let stored = store.get(&bucket(), &Key::new(key.clone()).unwrap()).await.unwrap().unwrap();
@@ -32,14 +32,14 @@ pub async fn instances(store: &dyn Store) -> Vec<(InstanceRef, Instance)> {
 }
 
 /// Runs, and how many are over.
-pub async fn count(sim: &Sim) -> (u64, u64) {
+pub(crate) async fn count(sim: &Sim) -> (u64, u64) {
     let all = instances(sim.world.store.as_ref()).await;
     let finals = all.iter().filter(|(_, instance)| instance.is_final()).count();
     (all.len() as u64, finals as u64)
 }
 
 /// All broken rules, in words.
-pub async fn all(sim: &Sim, fresh: &Node) -> Vec<String> {
+pub(crate) async fn all(sim: &Sim, fresh: &Node) -> Vec<String> {
     let store = sim.world.store.as_ref();
     let runs = instances(store).await;
     let mut broken = Vec::new();
@@ -113,7 +113,8 @@ async fn objects(sim: &Sim, runs: &[(InstanceRef, Instance)], broken: &mut Vec<S
             value["start"]["instanceId"].as_str().map(str::to_owned)
         });
         let reached = points.as_deref().is_none_or(|id| mine.iter().any(|(at, _)| at.instance_id.as_str() == id));
-        let open_missed = mine.iter().any(|(at, run)| !run.is_final() && points.as_deref() != Some(at.instance_id.as_str()));
+        let open_missed =
+            mine.iter().any(|(at, run)| !run.is_final() && points.as_deref() != Some(at.instance_id.as_str()));
         if !reached || open_missed || (points.is_none() && !mine.is_empty()) {
             broken.push(format!("{number}: its lock points to {points:?}"));
         }
@@ -137,13 +138,23 @@ fn erp_state(sim: &Sim, number: &str, run: &Instance, broken: &mut Vec<String>) 
         }
     };
     if (row.state.clone(), row.external) != want {
-        broken.push(format!("{number}: the ERP shows {:?}, external {}; its run wants {want:?}", row.state, row.external));
+        broken.push(format!(
+            "{number}: the ERP shows {:?}, external {}; its run wants {want:?}",
+            row.state, row.external
+        ));
     }
 }
 
 /// The latest approved edit is what the ERP holds; nobody else writes this field.
 fn cost_centre(sim: &Sim, number: &str, runs: &[&(InstanceRef, Instance)], broken: &mut Vec<String>) {
     let field = FieldName::new("fldKostenstelle");
+    // In the order in which they reached the ERP: the nodes' clocks say little about it.
+    let changes = sim.world.erp.changes();
+    let mut runs: Vec<_> = runs.to_vec();
+    runs.sort_by_key(|(at, _)| {
+        let id = at.instance_id.as_str();
+        changes.iter().position(|change| matches!(&change.by, ChangedBy::Engine(key) if key.starts_with(id)))
+    });
     let edits = runs.iter().flat_map(|(_, run)| &run.history).filter_map(|entry| match &entry.kind {
         LogKind::ErpWritten { what: EffectKind::ErpChanges { fields }, .. } => fields.get(&field),
         LogKind::ErpWritten { .. }
@@ -207,14 +218,17 @@ fn answers(sim: &Sim, runs: &BTreeMap<&InstanceId, &Instance>, broken: &mut Vec<
     let answers = sim.answers.lock().unwrap();
     for (at, number, version, started) in &answers.named {
         match runs.get(&at.instance_id) {
-            None => broken.push(format!("a trigger of {number} was told of run {}, which does not exist", at.instance_id)),
+            None => {
+                broken.push(format!("a trigger of {number} was told of run {}, which does not exist", at.instance_id))
+            }
             Some(run) if run.start.object_number.as_str() != number => {
                 broken.push(format!("a trigger of {number} was told of run {}", at.instance_id));
             }
             Some(run)
                 if *started && run.start.workflow_id == WorkflowId::new("freigabe") && run.start.version < *version =>
             {
-                broken.push(format!("run {} has version {}, {version} was published", at.instance_id, run.start.version));
+                broken
+                    .push(format!("run {} has version {}, {version} was published", at.instance_id, run.start.version));
             }
             Some(_) => {}
         }
@@ -228,7 +242,10 @@ fn answers(sim: &Sim, runs: &BTreeMap<&InstanceId, &Instance>, broken: &mut Vec<
                     record.by.id.as_str() == asked.who && record.revision == *revision
                 };
                 if run.operations.iter().find(same).is_none() {
-                    broken.push(format!("{} by {} was told revision {revision}; it made none", asked.operation, asked.who));
+                    broken.push(format!(
+                        "{} by {} was told revision {revision}; it made none",
+                        asked.operation, asked.who
+                    ));
                 }
             }
             Some(Err(error)) if asked.refused && done => {

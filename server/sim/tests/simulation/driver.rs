@@ -23,48 +23,50 @@ const PEOPLE: [&str; 4] = ["anna", "bert", "cleo", "dora"];
 const STEPS: u64 = 90;
 
 /// What came of a seed.
-pub struct Report {
-    pub hash: String,
-    pub lines: Vec<String>,
-    pub violations: Vec<String>,
-    pub runs: u64,
-    pub finals: u64,
-    pub crashes: u64,
-    pub faults: u64,
+pub(crate) struct Report {
+    pub(crate) hash: String,
+    pub(crate) lines: Vec<String>,
+    pub(crate) violations: Vec<String>,
+    pub(crate) runs: u64,
+    pub(crate) finals: u64,
+    pub(crate) crashes: u64,
+    pub(crate) faults: u64,
 }
 
 /// A request of a person, as it was answered: none when the answer never came.
 #[derive(Debug, Clone)]
-pub struct Asked {
-    pub at: InstanceRef,
-    pub who: String,
-    pub operation: String,
-    pub answer: Option<Result<u64, String>>,
-    pub refused: bool,
+pub(crate) struct Asked {
+    pub(crate) at: InstanceRef,
+    pub(crate) who: String,
+    pub(crate) operation: String,
+    pub(crate) answer: Option<Result<u64, String>>,
+    pub(crate) refused: bool,
 }
 
 /// What was answered.
 #[derive(Default)]
-pub struct Answers {
+pub(crate) struct Answers {
     /// Run that a 2xx named, the object, and the version that had been published before the trigger came.
-    pub named: Vec<(InstanceRef, String, u32, bool)>,
-    pub asked: Vec<Asked>,
+    pub(crate) named: Vec<(InstanceRef, String, u32, bool)>,
+    pub(crate) asked: Vec<Asked>,
     /// How often a user of the ERP asked for a start.
-    pub requests: BTreeMap<String, u64>,
-    pub published: u32,
+    pub(crate) requests: BTreeMap<String, u64>,
+    pub(crate) published: u32,
 }
 
-pub struct Sim {
-    pub world: World,
-    pub chaos: Arc<Chaos>,
-    pub answers: Arc<Mutex<Answers>>,
+pub(crate) struct Sim {
+    pub(crate) world: World,
+    pub(crate) chaos: Arc<Chaos>,
+    pub(crate) answers: Arc<Mutex<Answers>>,
     rng: Rng,
     nodes: Vec<Node>,
     crashes: u64,
     started: u64,
+    /// Restarts in a thousand steps, besides those that an outside call brings.
+    restarts: u64,
 }
 
-pub async fn run(seed: u64, sabotage: Option<Sabotage>) -> Report {
+pub(crate) async fn run(seed: u64, sabotage: Option<Sabotage>) -> Report {
     let mut rng = Rng::new(seed);
     let mut world = World::new(support::memory_store());
     if let Some(bug) = sabotage {
@@ -74,7 +76,8 @@ pub async fn run(seed: u64, sabotage: Option<Sabotage>) -> Report {
     let rates = Rates { fail: rng.below(50), late: rng.below(25), crash: rng.below(8) };
     let chaos = Arc::new(Chaos::new(rng.fork(), Arc::clone(&world.trace), rates));
     let answers = Arc::new(Mutex::new(Answers::default()));
-    let mut sim = Sim { world, chaos, answers, rng, nodes: Vec::new(), crashes: 0, started: 0 };
+    let restarts = *rng.pick(&[10, 30, 250]).unwrap();
+    let mut sim = Sim { world, chaos, answers, rng, nodes: Vec::new(), crashes: 0, started: 0, restarts };
     sim.prepare().await;
     sim.chaos.set(true);
     for _ in 0..STEPS {
@@ -127,7 +130,7 @@ impl Sim {
         let wait = self.rng.below(if long { 90_000 } else { 1_200 });
         tokio::time::sleep(Duration::from_millis(wait)).await;
         let mut doomed = self.chaos.doomed();
-        if self.rng.permille(25) {
+        if self.rng.permille(self.restarts) {
             let at = usize::try_from(self.rng.below(self.nodes.len() as u64)).unwrap();
             doomed.insert(self.nodes[at].name.to_string());
         }
@@ -373,14 +376,7 @@ impl Act {
     }
 }
 
-async fn post(
-    engine: &Orchestrator,
-    name: &str,
-    guid: &str,
-    number: &str,
-    answers: &Mutex<Answers>,
-    trace: &Trace,
-) {
+async fn post(engine: &Orchestrator, name: &str, guid: &str, number: &str, answers: &Mutex<Answers>, trace: &Trace) {
     let published = answers.lock().unwrap().published;
     let answer = support::trigger(engine, guid, number).await;
     trace.note(&format!("{name} answers trigger {number}: {answer:?}"));

@@ -1,7 +1,8 @@
 //! Deterministic simulation (DESIGN §12): two or three nodes on one store, everything that can go wrong outside goes
 //! wrong, chosen by a seed. Afterwards nothing may be lost, doubled, or untrue.
 //!
-//! `CONNECTWORKFLOW_SEEDS=N` runs so many seeds, `CONNECTWORKFLOW_SEED=S` begins with this one.
+//! `CONNECTWORKFLOW_SEEDS=N` runs so many seeds, `CONNECTWORKFLOW_SEED=S` begins with this one, and
+//! `CONNECTWORKFLOW_LINES=L` shows so many of the last calls of a seed that fails.
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
 mod chaos;
@@ -9,6 +10,7 @@ mod check;
 mod driver;
 mod sabotage;
 #[path = "../support/mod.rs"]
+#[expect(dead_code, reason = "each test target uses its part of it")]
 mod support;
 
 use driver::Report;
@@ -31,7 +33,8 @@ fn run(seed: u64, sabotage: Option<Sabotage>) -> Report {
 }
 
 fn replay(seed: u64, report: &Report) -> String {
-    let last = report.lines.len().saturating_sub(120);
+    let shown = usize::try_from(number("CONNECTWORKFLOW_LINES").unwrap_or(120)).unwrap();
+    let last = report.lines.len().saturating_sub(shown);
     format!(
         "seed {seed} breaks {} rule(s):\n  {}\nthe last calls:\n{}\nreplay it with:\n  CONNECTWORKFLOW_SEED={seed} CONNECTWORKFLOW_SEEDS=1 cargo test --test simulation seeds_keep_every_invariant",
         report.violations.len(),

@@ -1,8 +1,8 @@
 //! What the engine's simulation tests share: a blueprint, people, a world with two nodes.
-#![expect(dead_code, reason = "each test target uses its part of it")]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -20,11 +20,11 @@ use ports::{BucketName, Key, Store};
 use sim::store::MemoryStore;
 use sim::world::{Gates, Hook, Node, VirtualClock, World};
 
-pub const GUID: &str = "11111111-1111-4111-8111-111111111111";
-pub const OTHER_GUID: &str = "22222222-2222-4222-8222-222222222222";
+pub(crate) const GUID: &str = "11111111-1111-4111-8111-111111111111";
+pub(crate) const OTHER_GUID: &str = "22222222-2222-4222-8222-222222222222";
 
 /// Two user steps with four eyes between them; `id` and `guid` make it a second blueprint.
-pub fn blueprint(id: &str, guid: &str, name: &str) -> String {
+pub(crate) fn blueprint(id: &str, guid: &str, name: &str) -> String {
     format!(
         r##"schema: 1
 id: {id}
@@ -67,24 +67,24 @@ steps:
 }
 
 /// A store of its own.
-pub fn memory_store() -> Arc<dyn Store> {
+pub(crate) fn memory_store() -> Arc<dyn Store> {
     Arc::new(MemoryStore::new(Arc::new(VirtualClock::new(tokio::time::Instant::now(), TimeDelta::zero()))))
 }
 
-pub fn tenant() -> TenantKey {
+pub(crate) fn tenant() -> TenantKey {
     TenantKey::new("muster", "m1")
 }
 
-pub fn bucket() -> BucketName {
+pub(crate) fn bucket() -> BucketName {
     BucketName::of_tenant(&tenant(), "sim").unwrap()
 }
 
-pub fn person(id: &str) -> Actor {
+pub(crate) fn person(id: &str) -> Actor {
     let groups = BTreeSet::from([GroupName::new("einkauf"), GroupName::new("buchhaltung")]);
     Actor::Person { person: Person { id: id.into(), name: id.to_owned() }, groups, roles: BTreeSet::new() }
 }
 
-pub fn request(guid: &str, number: &str) -> TriggerRequest {
+pub(crate) fn request(guid: &str, number: &str) -> TriggerRequest {
     TriggerRequest {
         customer_id: CustomerId::new("muster"),
         tenant_id: TenantId::new("m1"),
@@ -93,41 +93,41 @@ pub fn request(guid: &str, number: &str) -> TriggerRequest {
     }
 }
 
-pub async fn trigger(engine: &Orchestrator, guid: &str, number: &str) -> Result<TriggerAnswer, TriggerError> {
+pub(crate) async fn trigger(engine: &Orchestrator, guid: &str, number: &str) -> Result<TriggerAnswer, TriggerError> {
     engine.trigger(request(guid, number), TriggerSource::Push).await
 }
 
 /// The run that an answer names.
-pub fn named(answer: &Result<TriggerAnswer, TriggerError>) -> InstanceRef {
+pub(crate) fn named(answer: &Result<TriggerAnswer, TriggerError>) -> InstanceRef {
     match answer {
         Ok(TriggerAnswer::Started(at) | TriggerAnswer::AlreadyRunning(at)) => at.clone(),
         other => panic!("no run named: {other:?}"),
     }
 }
 
-pub fn is_started(answer: &Result<TriggerAnswer, TriggerError>) -> bool {
+pub(crate) fn is_started(answer: &Result<TriggerAnswer, TriggerError>) -> bool {
     matches!(answer, Ok(TriggerAnswer::Started(_)))
 }
 
-pub fn is_already_running(answer: &Result<TriggerAnswer, TriggerError>) -> bool {
+pub(crate) fn is_already_running(answer: &Result<TriggerAnswer, TriggerError>) -> bool {
     matches!(answer, Ok(TriggerAnswer::AlreadyRunning(_)))
 }
 
-pub fn is_ignored(answer: &Result<TriggerAnswer, TriggerError>) -> bool {
+pub(crate) fn is_ignored(answer: &Result<TriggerAnswer, TriggerError>) -> bool {
     matches!(answer, Ok(TriggerAnswer::Ignored { .. }))
 }
 
 /// Two nodes, `a` and `b`, over one store, with a script between them and the world.
-pub struct Two {
-    pub world: World,
-    pub gates: Arc<Gates>,
-    pub a: Node,
-    pub b: Node,
+pub(crate) struct Two {
+    pub(crate) world: World,
+    pub(crate) gates: Arc<Gates>,
+    pub(crate) a: Node,
+    pub(crate) b: Node,
 }
 
 impl Two {
     /// With the blueprint published, object RE1 asking for a start, and both nodes having opened the tenant.
-    pub async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let world = World::new(memory_store());
         let gates = Arc::new(Gates::default());
         let hook: Arc<dyn Hook> = Arc::<Gates>::clone(&gates);
@@ -142,54 +142,55 @@ impl Two {
     }
 
     /// Another node, e.g. one that crashed and starts again.
-    pub fn node(&self, name: &str, seed: u64) -> Node {
+    pub(crate) fn node(&self, name: &str, seed: u64) -> Node {
         let hook: Arc<dyn Hook> = Arc::<Gates>::clone(&self.gates);
         self.world.node(name, &hook, TimeDelta::zero(), seed)
     }
 }
 
-pub async fn pause(seconds: u64) {
+pub(crate) async fn pause(seconds: u64) {
     tokio::time::sleep(Duration::from_secs(seconds)).await;
 }
 
-pub fn op(text: &str) -> OperationId {
+pub(crate) fn op(text: &str) -> OperationId {
     OperationId::new(text)
 }
 
 /// A run as it lies in the store.
-pub async fn stored(store: &dyn Store, at: &InstanceRef) -> Instance {
+pub(crate) async fn stored(store: &dyn Store, at: &InstanceRef) -> Instance {
     let key = instance_key(at);
     let stored = store.get(&bucket(), &key).await.unwrap().unwrap_or_else(|| panic!("{key} is not there"));
     serde_json::from_slice(&stored.bytes).unwrap()
 }
 
-pub fn instance_key(at: &InstanceRef) -> Key {
+pub(crate) fn instance_key(at: &InstanceRef) -> Key {
     Key::new(format!("workflow/docs/m1/{}/{}.json", at.workflow_id, at.instance_id)).unwrap()
 }
 
-pub async fn keys(store: &dyn Store, prefix: &str) -> Vec<String> {
+pub(crate) async fn keys(store: &dyn Store, prefix: &str) -> Vec<String> {
     let page = store.list(&bucket(), prefix, None, 1_000).await.unwrap();
     page.keys.into_iter().map(|key| key.as_str().to_owned()).collect()
 }
 
 /// The values that the open step shows, as the ERP has them.
-pub fn shown(world: &World, number: &str, step: &str) -> BTreeMap<FieldName, FieldValue> {
+pub(crate) fn shown(world: &World, number: &str, step: &str) -> BTreeMap<FieldName, FieldValue> {
     let names: &[&str] = if step == "pruefung" { &["fldBetrag", "fldKostenstelle"] } else { &["fldBetrag"] };
     let row = world.erp.row(number).unwrap();
     names.iter().map(|name| (FieldName::new(*name), row.values[&FieldName::new(*name)].clone())).collect()
 }
 
 /// Claims the open task and answers with what a decision needs.
-pub async fn claim(engine: &Orchestrator, store: &dyn Store, at: &InstanceRef, who: &str) -> TaskRef {
+pub(crate) async fn claim(engine: &Orchestrator, store: &dyn Store, at: &InstanceRef, who: &str) -> TaskRef {
     let visit = stored(store, at).await.open_visit().unwrap();
     let task = TaskRef { instance: at.clone(), visit };
-    let operation = op(&format!("claim-{who}-{visit}-{}", engine.now().timestamp_millis()));
+    static CLAIMS: AtomicU64 = AtomicU64::new(0);
+    let operation = op(&format!("claim-{}", CLAIMS.fetch_add(1, Ordering::SeqCst)));
     engine.claim(&task, &person(who), operation).await.unwrap();
     task
 }
 
 /// The decision on the open task by whoever has claimed it, as a browser would send it.
-pub async fn input(world: &World, at: &InstanceRef, decision: Decision, operation: &str) -> DecisionInput {
+pub(crate) async fn input(world: &World, at: &InstanceRef, decision: Decision, operation: &str) -> DecisionInput {
     let instance = stored(world.store.as_ref(), at).await;
     let task = instance.open_task().unwrap();
     DecisionInput {
@@ -203,7 +204,7 @@ pub async fn input(world: &World, at: &InstanceRef, decision: Decision, operatio
 }
 
 /// Claims and decides the open task.
-pub async fn decide(
+pub(crate) async fn decide(
     world: &World,
     engine: &Orchestrator,
     at: &InstanceRef,
@@ -216,7 +217,7 @@ pub async fn decide(
 }
 
 /// Brings a run to its end: rejected by anna.
-pub async fn finish(world: &World, engine: &Orchestrator, at: &InstanceRef) {
+pub(crate) async fn finish(world: &World, engine: &Orchestrator, at: &InstanceRef) {
     decide(world, engine, at, "anna", Decision::Reject).await.unwrap();
     pause(1).await;
     assert!(stored(world.store.as_ref(), at).await.is_final());
