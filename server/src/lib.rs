@@ -6,6 +6,7 @@
 
 pub mod auth;
 mod backend;
+mod client_address;
 pub mod config;
 #[cfg(feature = "demo")]
 pub mod demo;
@@ -17,6 +18,7 @@ mod routes;
 mod serve;
 mod state;
 pub mod trigger_auth;
+mod trigger_limit;
 
 pub use backend::Backend;
 pub use config::Settings;

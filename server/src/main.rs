@@ -1,4 +1,4 @@
-//! The command line: `connectworkflow serve`, `demo`, `blueprint check`, `log verify`.
+//! The command line: `connectworkflow serve`, `demo`, `blueprint check` and `publish`, `log verify`.
 //!
 //! Exit codes: 0 good, 1 the input is bad or the server can't run, 2 usage.
 
@@ -79,6 +79,26 @@ enum BlueprintCommand {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Publishes a blueprint as its newest version into the configured store, which no server may hold meanwhile.
+    Publish(Publish),
+}
+
+#[derive(Debug, clap::Args)]
+struct Publish {
+    /// The blueprint.
+    file: PathBuf,
+    /// customerID.
+    #[arg(long)]
+    customer: String,
+    /// tenantID.
+    #[arg(long)]
+    tenant: String,
+    /// Why; kept in the catalog.
+    #[arg(long)]
+    note: Option<String>,
+    /// Configuration file, the one of `serve`.
+    #[arg(long)]
+    config: Option<PathBuf>,
 }
 
 #[tokio::main]
@@ -127,7 +147,23 @@ async fn run(command: Command) -> Result<ExitCode, String> {
             println!("{answer}");
             Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
+        Command::Blueprint { command: BlueprintCommand::Publish(publish) } => publish_blueprint(publish).await,
     }
+}
+
+#[expect(clippy::print_stdout, reason = "commands answer on standard output")]
+async fn publish_blueprint(publish: Publish) -> Result<ExitCode, String> {
+    let Publish { file, customer, tenant, note, config } = publish;
+    let name = file.display();
+    let yaml = std::fs::read_to_string(&file).map_err(|error| format!("{name}: can't be read: {error}"))?;
+    let settings = Settings::load(config.as_deref()).map_err(|error| error.to_string())?;
+    // The same wiring as the server's; it listens nowhere and asks neither the ERP nor the identity provider.
+    let server = Server::build(settings).await.map_err(|error| error.to_string())?;
+    let tenant = vocab::TenantKey::new(customer, tenant);
+    let published = server.engine().publish(&tenant, &yaml, "command line", note.as_deref()).await;
+    let version = published.map_err(|error| format!("{name}: {error}"))?;
+    println!("{name}: version {version} is the newest for {tenant}");
+    Ok(ExitCode::SUCCESS)
 }
 
 #[expect(clippy::print_stdout, reason = "commands answer on standard output")]

@@ -21,6 +21,7 @@ use crate::push::{PushHub, as_hints};
 use crate::routes::router;
 use crate::state::AppState;
 use crate::trigger_auth::TriggerAuth;
+use crate::trigger_limit::TriggerLimit;
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +81,7 @@ impl Server {
             tenants: settings.tenant.iter().map(TenantSettings::key).collect(),
         });
         let auth = Auth::new(&settings, Arc::clone(&store), Arc::clone(&clock)).map_err(|e| part("login")(&e))?;
+        let trigger_limit = TriggerLimit::new(settings.server.triggers_per_minute, Arc::clone(&clock));
         let trigger_auth = TriggerAuth::new(&settings.tenant, clock).map_err(|e| part("trigger settings")(&e))?;
         let settings = Arc::new(settings);
         let leptos = leptos_options(settings.server.address);
@@ -89,6 +91,7 @@ impl Server {
             settings,
             auth,
             trigger_auth: Arc::new(trigger_auth),
+            trigger_limit: Arc::new(trigger_limit),
             push,
             store,
             leptos,

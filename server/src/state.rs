@@ -11,6 +11,7 @@ use crate::backend::Backend;
 use crate::config::Settings;
 use crate::push::PushHub;
 use crate::trigger_auth::TriggerAuth;
+use crate::trigger_limit::TriggerLimit;
 
 /// Shared by all routes; clones share everything.
 #[derive(Clone)]
@@ -19,6 +20,7 @@ pub struct AppState {
     pub(crate) backend: Backend,
     pub(crate) auth: Auth,
     pub(crate) trigger_auth: Arc<TriggerAuth>,
+    pub(crate) trigger_limit: Arc<TriggerLimit>,
     pub(crate) push: PushHub,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) leptos: LeptosOptions,

@@ -151,13 +151,6 @@ impl TaskIndex {
         }
     }
 
-    /// Whether this node has seen a newer revision than this: then it is old bytes that somebody put back.
-    pub(crate) fn is_past(&self, at: &InstanceRef, revision: u64) -> bool {
-        let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);
-        let open = rows.open.get(at).map(|row| row.revision);
-        open.max(rows.done.get(at).map(|row| row.done.revision)).is_some_and(|seen| seen > revision)
-    }
-
     /// Whether this revision would be news.
     pub(crate) fn is_behind(&self, at: &InstanceRef, revision: u64) -> bool {
         let rows = self.rows.read().unwrap_or_else(PoisonError::into_inner);

@@ -13,8 +13,8 @@ use crate::blueprints::BlueprintCache;
 use crate::drafts::DraftBook;
 use crate::effects::EffectRunner;
 use crate::index::TaskIndex;
-use crate::repair::DamagedRuns;
 use crate::limits::LOCKS_SEEN_MAX;
+use crate::repair::DamagedRuns;
 use crate::tenants::Tenants;
 
 /// Receipt hashes remembered.

@@ -201,7 +201,8 @@ impl Orchestrator {
             comment: input.comment,
             receipts,
         };
-        let outcome = self.act_from(&task.instance, actor, EventKind::Decide(Box::new(facts)), Some(loaded), object).await?;
+        let outcome =
+            self.act_from(&task.instance, actor, EventKind::Decide(Box::new(facts)), Some(loaded), object).await?;
         if let Actor::Person { person, .. } = actor {
             self.drop_draft(task, person).await;
         }

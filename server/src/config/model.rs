@@ -38,12 +38,22 @@ pub struct ServerSettings {
     pub external_url: Url,
     /// The `{env}` of the bucket names; default `prod`.
     pub env: String,
+    /// Proxies whose `X-Forwarded-For` is believed; default none.
+    pub trusted_proxies: Vec<IpRange>,
+    /// Triggers one tenant may send to this node in a minute, 0 = no limit; default 6000.
+    pub triggers_per_minute: u32,
 }
 
 impl Default for ServerSettings {
     fn default() -> Self {
         let address = SocketAddr::from(([127, 0, 0, 1], 3000));
-        Self { address, external_url: default_external_url(), env: "prod".to_owned() }
+        Self {
+            address,
+            external_url: default_external_url(),
+            env: "prod".to_owned(),
+            trusted_proxies: Vec::new(),
+            triggers_per_minute: 6_000,
+        }
     }
 }
 

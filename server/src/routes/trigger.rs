@@ -14,6 +14,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 use vocab::{CustomerId, ObjectNumber, TenantId, TriggerGuid, TriggerSource};
 
+use crate::client_address::client_address;
 use crate::problem::Problem;
 use crate::state::AppState;
 use crate::trigger_auth::TriggerAuthError;
@@ -46,8 +47,21 @@ pub(crate) async fn trigger(
         Err(problem) => return problem.into_response(),
     };
     let (customer, tenant) = (request.customer_id.as_str(), request.tenant_id.as_str());
-    if let Err(error) = state.trigger_auth.verify(&parts.headers, peer.ip(), customer, tenant).await {
-        return auth_problem(&error);
+    let caller = match client_address(peer.ip(), &parts.headers, &state.settings.server.trusted_proxies) {
+        Ok(caller) => caller,
+        Err(error) => {
+            return Problem::new(StatusCode::BAD_REQUEST, "forwarded", error.to_string()).into_response();
+        }
+    };
+    let tenant = match state.trigger_auth.verify(&parts.headers, caller, customer, tenant).await {
+        Ok(tenant) => tenant,
+        Err(error) => return auth_problem(&error),
+    };
+    if let Err(seconds) = state.trigger_limit.count(&tenant) {
+        tracing::warn!(%tenant, "trigger refused: too many in this minute");
+        let detail = format!("too many triggers of this tenant in one minute: send it again in {seconds} s");
+        let problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too-many", detail);
+        return problem.retry_after(seconds).into_response();
     }
     let number = request.object_number.clone();
     match state.backend.engine().trigger(request, TriggerSource::Push).await {
