@@ -121,8 +121,13 @@ fn serve(listener: TcpListener, router: Router) {
     tokio::spawn(async move { axum::serve(listener, router).await });
 }
 
-/// Notes the writes that were saved.
+/// Notes the writes that were saved. In a task of its own: when the server is killed in the middle, its connection's work
+/// here is dropped, and what the ERP took would go unnoted.
 async fn record(State(saved): State<Arc<Mutex<Vec<Saved>>>>, request: Request, next: Next) -> Response {
+    tokio::spawn(serve_and_note(saved, request, next)).await.unwrap()
+}
+
+async fn serve_and_note(saved: Arc<Mutex<Vec<Saved>>>, request: Request, next: Next) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, BODY_BYTES_MAX).await.unwrap();
     let query: Value = serde_json::from_slice(&body).unwrap_or_default();
