@@ -70,9 +70,13 @@ impl FromServerFnError for Failure {
 /// Whether this is the server, in the middle of answering.
 fn answers_a_request() -> bool {
     #[cfg(feature = "ssr")]
-    return leptos::prelude::use_context::<leptos_axum::ResponseOptions>().is_some();
+    {
+        leptos::prelude::use_context::<leptos_axum::ResponseOptions>().is_some()
+    }
     #[cfg(not(feature = "ssr"))]
-    false
+    {
+        false
+    }
 }
 
 /// Sets the response's status, where there is a response.

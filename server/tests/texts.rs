@@ -87,8 +87,12 @@ fn literals(source: &str) -> Vec<String> {
         rest = &rest[at + "view! {".len()..];
         found.extend(View { text: rest, at: 0 }.literals());
     }
-    found.retain(|literal| literal.chars().any(char::is_alphabetic));
     found
+}
+
+/// Signs alone are the same in every language.
+fn is_said(text: &str) -> bool {
+    text.chars().any(char::is_alphabetic)
 }
 
 /// Walks one `view!`; what stands in braces is Rust and is passed over (views in it are walked on their own).
@@ -155,11 +159,16 @@ impl<'a> View<'a> {
                     let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '-').collect();
                     let name: String = name.chars().rev().collect();
                     let value = self.string();
-                    if before.ends_with('=') && READ_ATTRIBUTES.contains(&name.as_str()) {
+                    if before.ends_with('=') && READ_ATTRIBUTES.contains(&name.as_str()) && is_said(value) {
                         found.push(format!("{name}={value}"));
                     }
                 }
-                '"' => found.push(self.string().to_owned()),
+                '"' => {
+                    let text = self.string();
+                    if is_said(text) {
+                        found.push(text.to_owned());
+                    }
+                }
                 _ => {}
             }
         }
