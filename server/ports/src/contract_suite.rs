@@ -2,7 +2,7 @@
 //!
 //! Purpose: the embedded store, S3 and the simulators run the same tests, so that the engine can't tell them apart.
 //! Invariant: every test uses keys of its own, so that tests neither need an order nor an empty store.
-//! Never: a fact that only one implementation can know (paths, versions, etag formats).
+//! Never: a fact that only one implementation can know (paths, formats of version ids and etags).
 //!
 //! An adapter's own test calls [`run_store_suite`] on a multi-threaded runtime. A broken rule panics and names what was
 //! expected; the store must be healthy, an `Unknown` or `Unavailable` answer is a failure here.
@@ -10,6 +10,7 @@
 mod listing;
 mod races;
 mod reads;
+mod versions;
 mod writes;
 
 use std::sync::Arc;
@@ -26,6 +27,10 @@ pub use races::{
     racing_updaters_have_one_winner,
 };
 pub use reads::{large_objects_come_back_whole, missing_buckets_are_named, missing_keys_are_none, ranges_have_edges};
+pub use versions::{
+    deleted_keys_keep_their_versions, overwrites_keep_their_versions, unknown_versions_are_none,
+    version_lists_have_a_limit, versions_stay_with_their_key,
+};
 pub use writes::{
     buckets_are_created_once, conditions_decide_writes, deletes_are_idempotent, etags_follow_content,
     objects_may_be_empty,
@@ -64,6 +69,11 @@ pub async fn run_store_suite(store: Arc<dyn Store>) {
     racing_updaters_have_one_winner(&suite).await;
     racing_increments_lose_nothing(&suite).await;
     racing_readers_see_whole_objects(&suite).await;
+    overwrites_keep_their_versions(&suite).await;
+    deleted_keys_keep_their_versions(&suite).await;
+    unknown_versions_are_none(&suite).await;
+    versions_stay_with_their_key(&suite).await;
+    version_lists_have_a_limit(&suite).await;
 }
 
 impl StoreSuite {
