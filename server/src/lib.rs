@@ -16,8 +16,10 @@ mod push;
 mod routes;
 mod serve;
 mod state;
+mod store;
 pub mod trigger_auth;
 
 pub use backend::Backend;
 pub use config::Settings;
 pub use serve::{Server, StartError};
+pub use store::check as check_store;

@@ -84,14 +84,15 @@ impl Answer {
         let Self::Said { status, code, .. } = self else {
             return PutError::Unknown { reason: self.text() };
         };
-        match (status, code.as_str()) {
+        match (*status, code.as_str()) {
             (412, _) => PutError::Lost,
             (409, _) => PutError::Conflict,
             (404, "NoSuchKey" | "NotFound" | "") if matches!(condition, Condition::IfMatch(_)) => PutError::Lost,
             (404, "NoSuchBucket") => {
                 PutError::Refused { reason: StoreError::NoBucket { bucket: bucket.to_string() }.to_string() }
             }
-            (408 | 429 | 500.., _) | (_, "SlowDown" | "RequestTimeout" | "Throttling" | "ThrottlingException") => {
+            (408 | 429 | 500..=u16::MAX, _)
+            | (_, "SlowDown" | "RequestTimeout" | "Throttling" | "ThrottlingException") => {
                 PutError::Unknown { reason: self.text() }
             }
             (200..300, _) => PutError::Unknown { reason: format!("unreadable answer: {}", self.text()) },
@@ -161,7 +162,8 @@ mod tests {
         assert_eq!(outcome(404, "NoSuchKey", &matching), PutError::Lost);
         assert_eq!(outcome(409, "ConditionalRequestConflict", &absent), PutError::Conflict);
         assert_eq!(outcome(409, "", &matching), PutError::Conflict);
-        let unknown = [(500, "InternalError"), (503, "SlowDown"), (503, ""), (504, ""), (429, ""), (400, "RequestTimeout")];
+        let unknown =
+            [(500, "InternalError"), (503, "SlowDown"), (503, ""), (504, ""), (429, ""), (400, "RequestTimeout")];
         for (status, code) in unknown {
             assert!(matches!(outcome(status, code, &absent), PutError::Unknown { .. }), "{status} {code}");
         }

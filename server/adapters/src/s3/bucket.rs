@@ -132,7 +132,7 @@ where
         return Err(answer.of_read(bucket));
     }
     if !WARNED.swap(true, Ordering::Relaxed) {
-        tracing::warn!(%bucket, reason = answer.text(),
+        tracing::warn!(%bucket, reason = %answer.text(),
             "the S3 server takes no lifecycle rule: expire versions older than {VERSION_DAYS_MIN} days by other means");
     }
     Ok(())

@@ -120,6 +120,10 @@ impl Store for S3Store {
     }
 
     async fn get_version(&self, bucket: &BucketName, key: &Key, version: &str) -> Result<Option<Stored>, StoreError> {
+        if version.is_empty() {
+            // S3 takes an empty id for none, and would read the current content.
+            return self.reader().bucket_exists(bucket).await.map(|()| None);
+        }
         self.reader().get(&Wanted { bucket, key, range: None, version: Some(version) }).await
     }
 }

@@ -91,8 +91,7 @@ impl Reader<'_> {
 
     /// The whole body; the inner error is one that asking again may heal.
     async fn whole(&self, output: GetObjectOutput, wanted: &Wanted<'_>) -> Result<Result<Stored, String>, StoreError> {
-        let damaged =
-            |reason: &str| StoreError::Damaged { key: wanted.key.to_string(), reason: reason.to_owned() };
+        let damaged = |reason: &str| StoreError::Damaged { key: wanted.key.to_string(), reason: reason.to_owned() };
         let length = output.content_length().and_then(|length| u64::try_from(length).ok());
         let length = length.ok_or_else(|| damaged("the answer says no length"))?;
         if length > OBJECT_BYTES_MAX {

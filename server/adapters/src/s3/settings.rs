@@ -281,7 +281,10 @@ mod tests {
         assert_eq!(settings().check(), Ok(()));
         for bad in ["127.0.0.1:9000", "ftp://a", "http://", "https://user:pw@host", "http://a/?x=1"] {
             let refused = S3Settings { endpoint: Some(bad.to_owned()), ..settings() }.check();
-            assert!(matches!(&refused, Err(S3SettingsError::Endpoint { endpoint }) if !endpoint.contains("pw")), "{bad}");
+            assert!(
+                matches!(&refused, Err(S3SettingsError::Endpoint { endpoint }) if !endpoint.contains("pw")),
+                "{bad}"
+            );
         }
         for bad in ["", "eu central"] {
             let refused = S3Settings { region: bad.to_owned(), ..settings() }.check();
