@@ -21,7 +21,7 @@ const START_MAX: Duration = Duration::from_secs(90);
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 /// Pause between two questions.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Both keys; it takes any.
+/// Both keys, which it is told too.
 const KEY: &str = "connectworkflow-test";
 
 /// A running S3 server.
@@ -48,6 +48,7 @@ impl Server {
         let mut command = run::command(&installed.program);
         command.env("BIND_HOST", address.ip().to_string()).env("GATEWAY_PORT", address.port().to_string());
         command.env("SERVICES", "s3").env("AUTH", "true").env("S3_PERSIST", "1").env("S3_DATA_DIR", &folder);
+        command.env("AWS_ACCESS_KEY_ID", KEY).env("AWS_SECRET_ACCESS_KEY", KEY);
         command.current_dir(&folder).stdout(output).stderr(errors);
         run::say(&format!("==> S3 server for the tests on {address}"));
         let child = command.spawn().context(|| format!("cannot start {}", installed.program.display()))?;
