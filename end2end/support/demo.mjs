@@ -2,6 +2,7 @@
 //
 // Invariant: every server that was started is ended, also after a test that failed (see teardown.mjs).
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { appendFileSync, createWriteStream, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -37,12 +38,15 @@ export class Demo {
   #child = null;
   #folder;
   #ports;
+  /** Variables that give this demo a place of its own in a shared store. */
+  #store = {};
   #lines = [];
 
   /** Starts a server on fresh data. */
   static async start() {
     const demo = new Demo();
     demo.#folder = mkdtempSync(join(tmpdir(), 'connectworkflow-e2e-'));
+    demo.#store = freshStore();
     demo.#ports = { app: await freePort(), erp: await freePort(), idp: await freePort() };
     await demo.#run(['--fresh']);
     return demo;
@@ -117,6 +121,7 @@ export class Demo {
         LEPTOS_SITE_PKG_DIR: 'pkg',
         LEPTOS_HASH_FILES: 'true',
         ...process.env,
+        ...this.#store,
       },
     });
     this.#child = child;
@@ -165,6 +170,16 @@ export class Demo {
     await exited;
     clearTimeout(timer);
   }
+}
+
+/** On S3 (`CONNECTWORKFLOW__STORE__KIND=s3` …) every demo gets buckets of its own; on disk its folder is its own. */
+function freshStore() {
+  if (process.env.CONNECTWORKFLOW__STORE__KIND !== 's3') return {};
+  const env = `e2e${Date.now().toString(36)}${randomBytes(3).toString('hex')}`;
+  return {
+    CONNECTWORKFLOW__SERVER__ENV: env,
+    CONNECTWORKFLOW__STORE__SYSTEM_BUCKET: `system-${env}`,
+  };
 }
 
 function path(...parts) {

@@ -29,7 +29,7 @@ const BLUEPRINTS: [(&str, &str); 2] = [
 const GROUPS: [&str; 3] = ["einkauf", "buchhaltung", "leitung"];
 /// Roles.
 const ROLES: [&str; 3] = ["operator", "admin", "auditor"];
-/// Marks a demo folder whose receipts are all there.
+/// Says into which store the receipts of this demo folder were put.
 const READY_FILE: &str = "receipts-ready";
 
 /// What `demo` may be told.
@@ -115,8 +115,9 @@ pub async fn run(options: DemoOptions) -> Result<(), DemoError> {
 
     // The port was only held until now, so that no other process takes it.
     drop(app);
+    let place = store_place(&settings);
     let server = Server::build(settings).await?;
-    load_demo(&server, &options.data).await?;
+    load_demo(&server, &options.data, &place).await?;
     server.run(|_| announce(&urls, &config)).await?;
     Ok(())
 }
@@ -269,9 +270,18 @@ fn idp_settings(urls: &Urls, secrets: &Secrets, data: &Path) -> Result<IdpSettin
     })
 }
 
-/// Publishes the example blueprints and puts the receipts in their places. A second start changes nothing.
-async fn load_demo(server: &Server, data: &Path) -> Result<(), DemoError> {
+/// Names the store that the demo runs on: the embedded one, or what `CONNECTWORKFLOW__STORE__…` says.
+fn store_place(settings: &Settings) -> String {
+    let store = &settings.store;
+    let endpoint = store.endpoint.as_ref().map_or("", |url| url.as_str());
+    format!("{:?} {endpoint} {} {} {}", store.kind, store.s3_region(), settings.server.env, store.system_bucket)
+}
+
+/// Publishes the example blueprints and puts the receipts in their places. A second start on the same store changes
+/// nothing.
+async fn load_demo(server: &Server, data: &Path, store: &str) -> Result<(), DemoError> {
     let ready = data.join(READY_FILE);
+    let has_receipts = fs::read_to_string(&ready).is_ok_and(|place| place == store);
     let engine = server.engine();
     for tenant in &demo::TENANTS {
         let key = TenantKey::new(tenant.customer, tenant.tenant);
@@ -279,7 +289,7 @@ async fn load_demo(server: &Server, data: &Path) -> Result<(), DemoError> {
             let published = engine.publish(&key, yaml, "demo", Some("Beispiel")).await;
             published.map_err(|e| part("example blueprint")(&format!("{name}: {e}")))?;
         }
-        if ready.exists() {
+        if has_receipts {
             continue;
         }
         for (path, bytes) in demo::receipts(tenant) {
@@ -287,7 +297,7 @@ async fn load_demo(server: &Server, data: &Path) -> Result<(), DemoError> {
             engine.put_receipt(&key, &place, Bytes::from(bytes)).await.map_err(|e| part("receipt")(&e))?;
         }
     }
-    fs::write(&ready, "").map_err(file(&ready))
+    fs::write(&ready, store).map_err(file(&ready))
 }
 
 #[expect(clippy::print_stdout, reason = "the demo tells its user where to go")]

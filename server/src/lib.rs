@@ -17,9 +17,11 @@ mod push;
 mod routes;
 mod serve;
 mod state;
+mod store;
 pub mod trigger_auth;
 mod trigger_limit;
 
 pub use backend::Backend;
 pub use config::Settings;
 pub use serve::{Server, StartError};
+pub use store::check as check_store;

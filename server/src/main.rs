@@ -27,7 +27,7 @@ enum Command {
         /// Configuration file; every key can also come from the environment.
         #[arg(long)]
         config: Option<PathBuf>,
-        /// Only prints the configuration in force, secrets masked.
+        /// Only prints the configuration in force, secrets masked, and tries the store (which no running server may hold).
         #[arg(long)]
         check: bool,
     },
@@ -129,6 +129,7 @@ async fn run(command: Command) -> Result<ExitCode, String> {
             }
             if check {
                 println!("{}", settings.masked_toml().map_err(|error| error.to_string())?);
+                server::check_store(&settings.store).await.map_err(|error| error.to_string())?;
                 return Ok(ExitCode::SUCCESS);
             }
             let server = Server::build(settings).await.map_err(|error| error.to_string())?;

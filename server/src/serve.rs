@@ -5,12 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use adapters::local::LocalStore;
 use adapters::microtech::{ErpSettings as Erp, Microtech, Secret as ErpSecret, StateValues};
 use adapters::system::{RandomIds, SystemClock};
 use engine::{Orchestrator, Parts};
 use leptos::config::LeptosOptions;
-use ports::{BucketName, Clock, Store};
+use ports::Clock;
 use tokio::net::TcpListener;
 use vocab::TenantKey;
 
@@ -47,7 +46,7 @@ pub enum StartError {
     Served(std::io::Error),
 }
 
-fn part(part: &'static str) -> impl Fn(&dyn std::fmt::Display) -> StartError {
+pub(crate) fn part(part: &'static str) -> impl Fn(&dyn std::fmt::Display) -> StartError {
     move |reason| StartError::Part { part, reason: reason.to_string() }
 }
 
@@ -57,16 +56,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Builds every component; asks nothing of the identity provider or the ERP.
+    /// Builds every component, after the store has proved its guarantees; asks nothing of the identity provider or the
+    /// ERP.
     ///
     /// # Errors
-    /// [`StartError::Part`] names what can't be built and why.
+    /// [`StartError::Part`] names what can't be built, or which guarantee the store breaks, and why.
     pub async fn build(settings: Settings) -> Result<Self, StartError> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let store = LocalStore::open(&settings.store.path, Arc::clone(&clock)).map_err(|e| part("store")(&e))?;
-        let store: Arc<dyn Store> = Arc::new(store);
-        let system = BucketName::configured(&settings.store.system_bucket).map_err(|e| part("system bucket")(&e))?;
-        store.create_bucket(&system).await.map_err(|e| part("system bucket")(&e))?;
+        let store = crate::store::open(&settings.store, Arc::clone(&clock)).await?;
         let erp = Microtech::new(erp_settings(&settings.tenant)).map_err(|e| part("ERP settings")(&e))?;
         let erp = Arc::new(erp);
         let push = PushHub::default();

@@ -20,7 +20,8 @@ use layout::Layout;
 const USAGE: &str = "\
 cargo xtask <command>
 
-  setup [--no-browser]   install or build what is missing: wasm target, Node packages, Chromium for the tests
+  setup [--no-browser]   install or build what is missing: wasm target, Node packages, Chromium and an S3
+                         server for the tests
   build [--site-only]    build server and browser parts into the target folder
   demo [--fresh] [--data DIR] [-- …]
                          set up, build and start the demo; what is given is passed on to `connectworkflow demo`
@@ -52,6 +53,7 @@ fn dispatch(arguments: &[String]) -> Result<ExitCode> {
         "setup" => {
             let browser = !flag(&rest, "--no-browser", &["--no-browser"])?;
             setup::all(&Layout::find()?, browser)?;
+            setup::ministack()?;
             Ok(ExitCode::SUCCESS)
         }
         "build" => {

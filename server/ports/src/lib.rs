@@ -10,6 +10,7 @@ mod clock;
 pub mod contract_suite;
 mod erp;
 mod hints;
+mod self_test;
 mod store;
 
 pub use bucket::{BUCKET_CHARS_MAX, BucketName, BucketNameError};
@@ -18,6 +19,7 @@ pub use erp::{
     ErpError, ErpFields, ErpMutation, ErpObject, ErpRead, ErpSet, ErpState, ErpTarget, ErpWrite, ErpWritten,
 };
 pub use hints::{Hint, Hints};
+pub use self_test::{Guarantee, SelfTestError, self_test};
 pub use store::{
     Condition, ETag, KEY_BYTES_MAX, Key, KeyError, ListPage, ObjectInfo, PutError, Store, StoreError, Stored,
     VERSION_DAYS_MIN, encode_part,

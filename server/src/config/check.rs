@@ -19,13 +19,15 @@ const NAME_CHARS_MAX: usize = 200;
 const HMAC_SECRET_BYTES_SAFE: usize = 32;
 /// Seconds an ERP request may be given.
 const ERP_TIMEOUT_S_MAX: u64 = 300;
+/// Seconds an S3 request may be given.
+const S3_TIMEOUT_S_MAX: u64 = 3_600;
 /// Seconds of the longest interval (31 days).
 const INTERVAL_S_MAX: u64 = 31 * 86_400;
 
 /// Reads the secrets and checks the rest.
 pub(super) fn finish(settings: &mut Settings) -> Result<(), ConfigError> {
     server(&settings.server)?;
-    store(&settings.store)?;
+    store(&mut settings.store)?;
     oidc(&mut settings.oidc)?;
     if settings.tenant.len() > TENANTS_MAX {
         let count = settings.tenant.len().to_string();
@@ -47,12 +49,14 @@ pub(super) fn finish(settings: &mut Settings) -> Result<(), ConfigError> {
 /// What is allowed and unwise.
 pub(super) fn warnings(settings: &Settings) -> Vec<String> {
     let mut found = Vec::new();
-    let host = settings.server.external_url.host_str().unwrap_or_default();
-    if !settings.server.is_https() && !matches!(host, "127.0.0.1" | "localhost" | "[::1]") {
+    if !settings.server.is_https() && !is_loopback(&settings.server.external_url) {
         found.push(format!(
             "server.external_url {}: without https anybody on the way reads the session cookie",
             settings.server.external_url
         ));
+    }
+    if settings.store.endpoint.as_ref().is_some_and(|url| url.scheme() == "http" && !is_loopback(url)) {
+        found.push("store.endpoint: without https anybody on the way reads what is stored".to_owned());
     }
     if settings.oidc.client_secret.is_none() {
         found.push(
@@ -84,6 +88,10 @@ pub(super) fn warnings(settings: &Settings) -> Vec<String> {
     found
 }
 
+fn is_loopback(url: &Url) -> bool {
+    matches!(url.host_str(), Some("127.0.0.1" | "localhost" | "[::1]"))
+}
+
 fn server(server: &ServerSettings) -> Result<(), ConfigError> {
     let url = &server.external_url;
     web_address("server.external_url", url)?;
@@ -97,18 +105,24 @@ fn server(server: &ServerSettings) -> Result<(), ConfigError> {
     Ok(())
 }
 
-fn store(store: &StoreSettings) -> Result<(), ConfigError> {
+fn store(store: &mut StoreSettings) -> Result<(), ConfigError> {
     match store.kind {
-        StoreKind::S3 => {
-            let reason = "the S3 store is not available in this version: use kind = \"local\" with a path";
-            return Err(ConfigError::value("store.kind", "s3", reason));
-        }
+        StoreKind::S3 => s3(store)?,
         StoreKind::Local => {
             let foreign = [
                 ("store.endpoint", store.endpoint.is_some()),
                 ("store.region", store.region.is_some()),
                 ("store.path_style", store.path_style.is_some()),
                 ("store.checksum", store.checksum.is_some()),
+                ("store.access_key_id", store.access_key_id.is_some()),
+                ("store.access_key_id_file", store.access_key_id_file.is_some()),
+                ("store.secret_access_key", store.secret_access_key.is_some()),
+                ("store.secret_access_key_file", store.secret_access_key_file.is_some()),
+                ("store.session_token", store.session_token.is_some()),
+                ("store.session_token_file", store.session_token_file.is_some()),
+                ("store.connect_timeout_s", store.connect_timeout_s.is_some()),
+                ("store.attempt_timeout_s", store.attempt_timeout_s.is_some()),
+                ("store.operation_timeout_s", store.operation_timeout_s.is_some()),
             ];
             if let Some((key, _)) = foreign.into_iter().find(|(_, given)| *given) {
                 return Err(ConfigError::key(key, "belongs to kind = \"s3\", the store is \"local\": remove it"));
@@ -121,6 +135,50 @@ fn store(store: &StoreSettings) -> Result<(), ConfigError> {
     BucketName::configured(&store.system_bucket)
         .map(|_name| ())
         .map_err(|error| ConfigError::value("store.system_bucket", &store.system_bucket, error.to_string()))
+}
+
+fn s3(store: &mut StoreSettings) -> Result<(), ConfigError> {
+    if let Some(url) = &store.endpoint {
+        if !url.username().is_empty() || url.password().is_some() {
+            // The address is not repeated: it holds a password.
+            return Err(ConfigError::key(
+                "store.endpoint",
+                "holds a user or password: write them as store.access_key_id and store.secret_access_key",
+            ));
+        }
+        web_address("store.endpoint", url)?;
+        if url.query().is_some() || url.fragment().is_some() {
+            return Err(ConfigError::value("store.endpoint", url.as_str(), "must have no `?` and no `#`"));
+        }
+    }
+    match store.region.as_deref() {
+        Some("") => return Err(ConfigError::value("store.region", "", "name the region or remove the key")),
+        None if store.endpoint.is_none() => {
+            let reason = "name the bucket's region, e.g. eu-central-1, or the store.endpoint of another server";
+            return Err(ConfigError::key("store.region", reason));
+        }
+        Some(_) | None => {}
+    }
+    let (id, secret_file) = (store.access_key_id_file.clone(), store.secret_access_key_file.clone());
+    secret("store.access_key_id", &mut store.access_key_id, id.as_deref())?;
+    secret("store.secret_access_key", &mut store.secret_access_key, secret_file.as_deref())?;
+    let token = store.session_token_file.clone();
+    secret("store.session_token", &mut store.session_token, token.as_deref())?;
+    match (&store.access_key_id, &store.secret_access_key, &store.session_token) {
+        (Some(_), Some(_), _) | (None, None, None) => {}
+        (None, _, _) => return Err(ConfigError::key("store.access_key_id", "is missing: set both keys, or neither")),
+        (_, None, _) => {
+            return Err(ConfigError::key("store.secret_access_key", "is missing: set both keys, or neither"));
+        }
+    }
+    let (connect, attempt, operation) = store.s3_timeouts_s();
+    if connect == 0 || connect > attempt || attempt > operation || operation > S3_TIMEOUT_S_MAX {
+        let reason = format!(
+            "must be at least 1 and rise: connect_timeout_s <= attempt_timeout_s <= operation_timeout_s <= {S3_TIMEOUT_S_MAX}"
+        );
+        return Err(ConfigError::value("store.…_timeout_s", format!("{connect}, {attempt}, {operation}"), reason));
+    }
+    Ok(())
 }
 
 fn oidc(oidc: &mut OidcSettings) -> Result<(), ConfigError> {

@@ -15,7 +15,15 @@ pub(super) const PREFIX: &str = "CONNECTWORKFLOW__";
 const DEPTH_MAX: usize = 6;
 
 /// Keys whose value is a number.
-const NUMBERS: [&str; 4] = ["timeout_s", "poll_s", "recovery_s", "max_lifetime_s"];
+const NUMBERS: [&str; 7] = [
+    "timeout_s",
+    "poll_s",
+    "recovery_s",
+    "max_lifetime_s",
+    "connect_timeout_s",
+    "attempt_timeout_s",
+    "operation_timeout_s",
+];
 /// Keys whose value is yes or no.
 const SWITCHES: [&str; 1] = ["path_style"];
 /// Keys whose value is a list: `["a", "b"]` or `a,b`.

@@ -79,14 +79,62 @@ pub struct StoreSettings {
     pub path: PathBuf,
     /// Bucket of what belongs to no tenant (people, sessions); default `connectworkflow-system`.
     pub system_bucket: String,
-    /// Endpoint (s3).
-    pub endpoint: Option<String>,
-    /// Region (s3).
+    /// Endpoint (s3); without it AWS, by the region.
+    pub endpoint: Option<Url>,
+    /// Region (s3); default `us-east-1` where an endpoint is named, demanded without one.
     pub region: Option<String>,
-    /// `http://host/bucket` instead of `http://bucket.host` (s3).
+    /// `http://host/bucket` instead of `http://bucket.host` (s3); default: yes where an endpoint is named.
     pub path_style: Option<bool>,
-    /// When checksums are sent (s3).
+    /// When checksums are sent (s3); default `when_supported`.
     pub checksum: Option<Checksum>,
+    /// Access key (s3); without it the credentials of environment, profile, container or instance.
+    pub access_key_id: Option<Secret>,
+    /// Its file.
+    pub access_key_id_file: Option<PathBuf>,
+    /// Its secret (s3).
+    pub secret_access_key: Option<Secret>,
+    /// Its file.
+    pub secret_access_key_file: Option<PathBuf>,
+    /// Token of a session that the keys belong to (s3).
+    pub session_token: Option<Secret>,
+    /// Its file.
+    pub session_token_file: Option<PathBuf>,
+    /// Seconds until a connection stands (s3); default 3.
+    pub connect_timeout_s: Option<u64>,
+    /// Seconds one attempt may take (s3); default 15. Writes have one attempt.
+    pub attempt_timeout_s: Option<u64>,
+    /// Seconds all attempts of one read may take together (s3); default 30.
+    pub operation_timeout_s: Option<u64>,
+}
+
+/// Region where a server has none of its own.
+const REGION_DEFAULT: &str = "us-east-1";
+/// Seconds until a connection to S3 stands.
+const CONNECT_TIMEOUT_S: u64 = 3;
+/// Seconds one attempt of an S3 request may take.
+const ATTEMPT_TIMEOUT_S: u64 = 15;
+/// Seconds all attempts of an S3 request may take together.
+const OPERATION_TIMEOUT_S: u64 = 30;
+
+impl StoreSettings {
+    /// The region in force (s3).
+    pub fn s3_region(&self) -> &str {
+        self.region.as_deref().unwrap_or(REGION_DEFAULT)
+    }
+
+    /// Whether buckets stand in the path (s3).
+    pub fn s3_path_style(&self) -> bool {
+        self.path_style.unwrap_or(self.endpoint.is_some())
+    }
+
+    /// Seconds for connecting, one attempt, and all attempts (s3).
+    pub fn s3_timeouts_s(&self) -> (u64, u64, u64) {
+        (
+            self.connect_timeout_s.unwrap_or(CONNECT_TIMEOUT_S),
+            self.attempt_timeout_s.unwrap_or(ATTEMPT_TIMEOUT_S),
+            self.operation_timeout_s.unwrap_or(OPERATION_TIMEOUT_S),
+        )
+    }
 }
 
 impl Default for StoreSettings {
@@ -99,6 +147,15 @@ impl Default for StoreSettings {
             region: None,
             path_style: None,
             checksum: None,
+            access_key_id: None,
+            access_key_id_file: None,
+            secret_access_key: None,
+            secret_access_key_file: None,
+            session_token: None,
+            session_token_file: None,
+            connect_timeout_s: None,
+            attempt_timeout_s: None,
+            operation_timeout_s: None,
         }
     }
 }

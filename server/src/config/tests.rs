@@ -165,7 +165,6 @@ fn values_that_do_not_fit_say_the_way_out() {
         "tenant = \"m1\"\ntime_zone = \"Europa/Berlin\"",
         &["time_zone", "Europa/Berlin", "IANA"],
     );
-    refused("[oidc]", "[store]\nkind = \"s3\"\n[oidc]", &["store.kind", "s3", "not available in this version"]);
     refused("[oidc]", "[store]\nregion = \"eu\"\n[oidc]", &["store.region", "remove it"]);
     refused("[oidc]", "[server]\nexternal_url = \"https://a.example/app\"\n[oidc]", &["external_url", "host only"]);
     refused("[oidc]", "[server]\nenv = \"Prod!\"\n[oidc]", &["server.env", "Prod!"]);
@@ -251,4 +250,73 @@ fn weak_choices_are_named() {
     let warnings = read(&weak).unwrap().warnings();
     assert!(warnings.iter().any(|text| text.contains("trigger.secret has 4 bytes")), "{warnings:?}");
     assert!(read(BASE).unwrap().warnings().is_empty(), "{:?}", read(BASE).unwrap().warnings());
+}
+
+const S3: &str = "[store]\nkind = \"s3\"\nendpoint = \"https://s3.example\"\n";
+
+fn with_s3(more: &str) -> Result<Settings, ConfigError> {
+    read(&format!("{S3}{more}{BASE}"))
+}
+
+#[test]
+fn an_s3_store_has_defaults() {
+    let store = with_s3("").unwrap().store;
+    assert_eq!((store.s3_region(), store.s3_path_style(), store.s3_timeouts_s()), ("us-east-1", true, (3, 15, 30)));
+    let aws = read(&format!("[store]\nkind = \"s3\"\nregion = \"eu-central-1\"\n{BASE}")).unwrap().store;
+    assert_eq!((aws.s3_region(), aws.s3_path_style()), ("eu-central-1", false));
+}
+
+#[test]
+fn an_s3_store_is_read_from_the_environment_and_secret_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("key");
+    std::fs::write(&file, "sehr geheim\n").unwrap();
+    let settings = with_env(&[
+        ("CONNECTWORKFLOW__STORE__KIND", "s3"),
+        ("CONNECTWORKFLOW__STORE__ENDPOINT", "http://127.0.0.1:9000"),
+        ("CONNECTWORKFLOW__STORE__REGION", "eu"),
+        ("CONNECTWORKFLOW__STORE__PATH_STYLE", "false"),
+        ("CONNECTWORKFLOW__STORE__CHECKSUM", "when_required"),
+        ("CONNECTWORKFLOW__STORE__ACCESS_KEY_ID", "0123"),
+        ("CONNECTWORKFLOW__STORE__SECRET_ACCESS_KEY_FILE", file.to_str().unwrap()),
+        ("CONNECTWORKFLOW__STORE__SESSION_TOKEN", "sitzung"),
+        ("CONNECTWORKFLOW__STORE__CONNECT_TIMEOUT_S", "1"),
+        ("CONNECTWORKFLOW__STORE__ATTEMPT_TIMEOUT_S", "2"),
+        ("CONNECTWORKFLOW__STORE__OPERATION_TIMEOUT_S", "3"),
+    ])
+    .unwrap();
+    let shown = settings.masked_toml().unwrap();
+    for secret in ["0123\"", "sehr geheim", "sitzung"] {
+        assert!(!shown.contains(secret), "{secret}: {shown}");
+    }
+    let store = settings.store;
+    assert_eq!(store.kind, StoreKind::S3);
+    assert_eq!((store.s3_path_style(), store.s3_timeouts_s()), (false, (1, 2, 3)));
+    assert_eq!(store.checksum, Some(Checksum::WhenRequired));
+    assert_eq!(store.secret_access_key.unwrap().expose(), "sehr geheim");
+    assert_eq!(store.session_token.unwrap().expose(), "sitzung");
+}
+
+#[test]
+fn an_s3_store_that_can_not_work_is_refused() {
+    let says = |more: &str, parts: &[&str]| {
+        let error = with_s3(more).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{more}: {error}");
+        assert!(!error.contains("geheim"), "{more}: {error}");
+    };
+    says("access_key_id = \"a\"\n", &["store.secret_access_key", "both"]);
+    says("secret_access_key = \"geheim\"\n", &["store.access_key_id", "both"]);
+    says("session_token = \"geheim\"\n", &["store.access_key_id", "both"]);
+    says("access_key_id = \"\"\n", &["store.access_key_id", "empty"]);
+    says("attempt_timeout_s = 60\n", &["60", "attempt_timeout_s <= operation_timeout_s"]);
+    says("connect_timeout_s = 0\n", &["at least 1"]);
+    says("checksum = \"never\"\n", &["store.checksum", "when_required"]);
+    let no_region = read(&format!("[store]\nkind = \"s3\"\n{BASE}")).unwrap_err().to_string();
+    assert!(no_region.contains("store.region"), "{no_region}");
+    for bad in ["https://ich:geheim@s3.example", "ftp://s3.example", "https://s3.example/?a"] {
+        let text = format!("[store]\nkind = \"s3\"\nendpoint = \"{bad}\"\n{BASE}");
+        let error = read(&text).unwrap_err().to_string();
+        assert!(error.contains("store.endpoint") && !error.contains("geheim"), "{error}");
+    }
+    refused("[oidc]", "[store]\nsession_token_file = \"a\"\n[oidc]", &["store.session_token_file", "remove it"]);
 }

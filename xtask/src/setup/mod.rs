@@ -1,9 +1,11 @@
-//! What a build needs and a clone doesn't bring: the wasm target, the Node packages, a browser for the tests.
+//! What a build needs and a clone doesn't bring: the wasm target, the Node packages, a browser and an S3 server for the
+//! tests.
 //!
 //! Invariant: running it again is cheap and changes nothing. Never: installs anything into the repository but
 //! `end2end/node_modules`.
 
 mod chromium;
+mod ministack;
 mod node;
 mod std_build;
 mod toolchain;
@@ -11,6 +13,7 @@ mod toolchain;
 use crate::error::Result;
 use crate::layout::Layout;
 
+pub(crate) use ministack::ensure as ministack;
 pub(crate) use toolchain::{Toolchain, WASM as WASM_TARGET};
 
 /// Makes sure that everything is there; `browser` is only needed by the tests.

@@ -5,6 +5,7 @@
 //! that is skipped without a line saying so.
 
 mod count;
+mod ministack;
 
 use std::process::{Command, ExitCode};
 use std::time::Instant;
@@ -110,7 +111,8 @@ fn clippy(layout: &Layout, toolchain: &Toolchain) -> Result<Count> {
 fn test(layout: &Layout, toolchain: &Toolchain) -> Result<Count> {
     // The same selection as `cargo build`, so that the binary comes out of it too.
     build::binary(layout, toolchain)?;
-    cargo_test("cargo test", toolchain.cargo(layout).args(["test", "--no-fail-fast"]))
+    let s3 = ministack::Server::start(layout)?;
+    cargo_test("cargo test", toolchain.cargo(layout).args(["test", "--no-fail-fast"]).envs(s3.test_variables()))
 }
 
 fn site(layout: &Layout, toolchain: &Toolchain) -> Result<Count> {
@@ -130,15 +132,29 @@ fn cargo_test(label: &str, command: &mut Command) -> Result<Count> {
     count::settle(label, status.success(), count::cargo(&output))
 }
 
+/// Everything on the embedded store, and the whole way of one invoice on S3 as well.
 fn end2end(layout: &Layout, toolchain: &Toolchain) -> Result<Count> {
     build::binary(layout, toolchain)?;
+    let mut count = playwright("Playwright", &mut playwright_command(layout))?;
+    let s3 = ministack::Server::start(layout)?;
+    let mut journey = playwright_command(layout);
+    journey.arg("journey.spec.mjs").envs(s3.store_variables());
+    count.add(playwright("Playwright on S3", &mut journey)?);
+    Ok(count)
+}
+
+fn playwright_command(layout: &Layout) -> Command {
     let mut node = run::command("node");
     node.current_dir(layout.end2end()).arg(layout.node_tool("playwright")).arg("test");
     node.env("CONNECTWORKFLOW_BIN", layout.binary());
     for (name, value) in demo::environment(layout) {
         node.env(name, value);
     }
-    run::say("==> Playwright");
-    let (status, output) = run::tee("Playwright", &mut node)?;
-    count::settle("Playwright", status.success(), count::playwright(&output))
+    node
+}
+
+fn playwright(label: &str, command: &mut Command) -> Result<Count> {
+    run::say(&format!("==> {label}"));
+    let (status, output) = run::tee(label, command)?;
+    count::settle(label, status.success(), count::playwright(&output))
 }
