@@ -1,5 +1,5 @@
 //! What the demo and the tests put in place of the outside world: the simulated ERP, an identity provider, demo data,
-//! stores that count and fail.
+//! stores that count and fail, an S3 server.
 //!
 //! Invariant: real protocols at every edge, so that what talks to a simulator talks to the real thing unchanged.
 //! Never: part of a production build.
@@ -7,4 +7,5 @@
 pub mod demo;
 pub mod erp;
 pub mod idp;
+pub mod s3;
 pub mod store;
