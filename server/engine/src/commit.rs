@@ -72,3 +72,7 @@ fn contains(haystack: &[u8], needle: &[u8]) -> bool {
 #[cfg(test)]
 #[path = "commit_tests.rs"]
 mod tests;
+
+#[cfg(test)]
+#[path = "commit_random_tests.rs"]
+mod random_tests;

@@ -10,6 +10,7 @@ mod memory;
 mod random;
 
 pub use counting::{CALLS_KEPT_MAX, Call, CountingStore, Counts, Op};
+pub(crate) use fault::Plan;
 pub use fault::{Fault, FaultRates, FaultStore, Fired, LATE_CALLS_MAX, When};
 pub use memory::{MemoryStore, OBJECT_BYTES_MAX};
 pub use random::SplitMix64;

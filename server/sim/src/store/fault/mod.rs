@@ -15,21 +15,9 @@ use bytes::Bytes;
 use ports::{BucketName, Condition, ETag, Key, ListPage, ObjectInfo, PutError, Store, StoreError, Stored};
 use tokio::sync::Notify;
 
-use super::{Op, SplitMix64};
-pub use plan::{Fault, FaultRates, LATE_CALLS_MAX, When};
-
-/// A fault that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fired {
-    /// Number of the call, from 1.
-    pub call: u64,
-    /// Which call.
-    pub op: Op,
-    /// Its key, or prefix.
-    pub key: String,
-    /// What happened to it.
-    pub fault: Fault,
-}
+use super::Op;
+pub(crate) use plan::Plan;
+pub use plan::{Fault, FaultRates, Fired, LATE_CALLS_MAX, When};
 
 /// A write that is still under way although its caller has given up.
 struct Late {
@@ -45,12 +33,8 @@ enum LateWrite {
 }
 
 struct State {
-    numbers: SplitMix64,
-    rates: FaultRates,
-    script: Vec<(When, Fault)>,
-    calls: u64,
+    plan: Plan,
     late: Vec<Late>,
-    fired: Vec<Fired>,
 }
 
 /// A store that fails on purpose.
@@ -63,21 +47,14 @@ pub struct FaultStore<S: ?Sized> {
 impl<S: Store + ?Sized> FaultStore<S> {
     /// A store before `inner` that fails at these rates, drawn from the seed.
     pub fn new(inner: Arc<S>, seed: u64, rates: FaultRates) -> Self {
-        let state = State {
-            numbers: SplitMix64::new(seed),
-            rates,
-            script: Vec::new(),
-            calls: 0,
-            late: Vec::new(),
-            fired: Vec::new(),
-        };
+        let state = State { plan: Plan::new(seed, rates), late: Vec::new() };
         Self { state: Mutex::new(state), hung: Notify::new(), inner }
     }
 
     /// A store that fails only where a script says so.
     pub fn scripted(inner: Arc<S>, script: impl IntoIterator<Item = (When, Fault)>) -> Self {
         let store = Self::new(inner, 0, FaultRates::NONE);
-        store.lock().script.extend(script);
+        store.lock().plan.script.extend(script);
         store
     }
 
@@ -89,21 +66,17 @@ impl<S: Store + ?Sized> FaultStore<S> {
     /// Adds a fault for a call from now on. A script goes before the rates; of several entries for one call the first
     /// added counts, and all of them have seen it.
     pub fn on(&self, when: When, fault: Fault) {
-        self.lock().script.push((when, fault));
+        self.lock().plan.script.push((when, fault));
     }
 
     /// Changes the rates.
     pub fn set_rates(&self, rates: FaultRates) {
-        self.lock().rates = rates;
+        self.lock().plan.rates = rates;
     }
 
     /// No faults from now on; writes under way land now.
     pub async fn heal(&self) {
-        {
-            let mut state = self.lock();
-            state.rates = FaultRates::NONE;
-            state.script.clear();
-        }
+        self.lock().plan.heal();
         self.settle().await;
     }
 
@@ -122,17 +95,17 @@ impl<S: Store + ?Sized> FaultStore<S> {
 
     /// Calls so far.
     pub fn calls(&self) -> u64 {
-        self.lock().calls
+        self.lock().plan.calls
     }
 
     /// The faults so far, for a test's message and for comparing two runs.
     pub fn fired(&self) -> Vec<Fired> {
-        self.lock().fired.clone()
+        self.lock().plan.fired.clone()
     }
 
     /// Script entries that no call has met yet: a test whose fault never happened proves nothing.
     pub fn unmet(&self) -> Vec<(When, Fault)> {
-        self.lock().script.clone()
+        self.lock().plan.script.clone()
     }
 
     /// Waits until a call hangs ([`Fault::HangBefore`], [`Fault::HangAfter`]): then the test drops the node.
@@ -148,21 +121,9 @@ impl<S: Store + ?Sized> FaultStore<S> {
     async fn enter(&self, op: Op, key: &str) -> Option<Fault> {
         let (fault, due) = {
             let mut state = self.lock();
-            state.calls += 1;
-            let call = state.calls;
-            let State { numbers, rates, script, late, fired, .. } = &mut *state;
-            let drawn = rates.draw(op, numbers);
-            let mut scripted = None;
-            script.retain_mut(|(when, fault)| {
-                let met = when.meets(op, key);
-                if met && scripted.is_none() {
-                    scripted = Some(*fault);
-                }
-                !met
-            });
-            let fault = scripted.or(drawn);
-            fired.extend(fault.map(|fault| Fired { call, op, key: key.to_owned(), fault }));
-            let due: Vec<Late> = late.extract_if(.., |write| write.due <= call).collect();
+            let fault = state.plan.next(op, key);
+            let call = state.plan.calls;
+            let due: Vec<Late> = state.late.extract_if(.., |write| write.due <= call).collect();
             (fault, due)
         };
         for write in due {
@@ -188,7 +149,7 @@ impl<S: Store + ?Sized> FaultStore<S> {
 
     fn delay(&self, calls: u32, bucket: &BucketName, key: &Key, what: LateWrite) {
         let mut state = self.lock();
-        let due = state.calls + u64::from(calls.max(1));
+        let due = state.plan.calls + u64::from(calls.max(1));
         state.late.push(Late { due, bucket: bucket.clone(), key: key.clone(), what });
     }
 

@@ -90,7 +90,7 @@ impl FaultRates {
     }
 
     /// The fault of one call, if it has one.
-    pub(super) fn draw(&self, op: Op, numbers: &mut SplitMix64) -> Option<Fault> {
+    fn draw(&self, op: Op, numbers: &mut SplitMix64) -> Option<Fault> {
         let (mut at, size) = (numbers.below(1_000), numbers.next_u64());
         let late = Fault::Late { calls: 1 + u32::try_from(size % u64::from(LATE_CALLS_MAX)).unwrap_or(0) };
         let slow_ms = u64::try_from(self.slow_max.as_millis()).unwrap_or(u64::MAX);
@@ -147,12 +147,64 @@ impl When {
     }
 
     /// Counts a call; true when it is the one meant.
-    pub(super) fn meets(&mut self, op: Op, key: &str) -> bool {
+    fn meets(&mut self, op: Op, key: &str) -> bool {
         if self.op.is_some_and(|wanted| wanted != op) || !matches_pattern(&self.pattern, key) {
             return false;
         }
         self.nth -= 1;
         self.nth == 0
+    }
+}
+
+/// A fault that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fired {
+    /// Number of the call, from 1.
+    pub call: u64,
+    /// Which call.
+    pub op: Op,
+    /// Its key, or prefix.
+    pub key: String,
+    /// What happened to it.
+    pub fault: Fault,
+}
+
+/// Decides for one call after the other.
+pub(crate) struct Plan {
+    numbers: SplitMix64,
+    pub(crate) rates: FaultRates,
+    /// What is still to come, in the order it was added.
+    pub(crate) script: Vec<(When, Fault)>,
+    pub(crate) calls: u64,
+    pub(crate) fired: Vec<Fired>,
+}
+
+impl Plan {
+    pub(crate) fn new(seed: u64, rates: FaultRates) -> Self {
+        Self { numbers: SplitMix64::new(seed), rates, script: Vec::new(), calls: 0, fired: Vec::new() }
+    }
+
+    /// Ends all faults; what fired stays known.
+    pub(crate) fn heal(&mut self) {
+        self.rates = FaultRates::NONE;
+        self.script.clear();
+    }
+
+    /// Counts the next call and decides what happens to it. The script goes before the rates.
+    pub(crate) fn next(&mut self, op: Op, key: &str) -> Option<Fault> {
+        self.calls += 1;
+        let drawn = self.rates.draw(op, &mut self.numbers);
+        let mut scripted = None;
+        self.script.retain_mut(|(when, fault)| {
+            let met = when.meets(op, key);
+            if met && scripted.is_none() {
+                scripted = Some(*fault);
+            }
+            !met
+        });
+        let fault = scripted.or(drawn);
+        self.fired.extend(fault.map(|fault| Fired { call: self.calls, op, key: key.to_owned(), fault }));
+        fault
     }
 }
 
