@@ -282,7 +282,12 @@ impl Orchestrator {
             self.kick(Self::as_committed(&at, loaded));
             return Err(TriggerError::Busy { reason: format!("run {} is just ending", at.instance_id) });
         }
-        if object.state.asks_for_start() && instance.effects.is_empty() {
+        // Read before the run was: an object that asked then may just be the run's own beginning, seen too early. Only one
+        // that asks now, after its state was confirmed, was asked for again.
+        if object.state.asks_for_start()
+            && instance.effects.is_empty()
+            && self.read_object(&case.target, blueprint).await?.state.asks_for_start()
+        {
             self.reassert(&at).await?;
         }
         Ok(Some(TriggerAnswer::AlreadyRunning(at)))
