@@ -155,7 +155,7 @@ fn cost_centre(sim: &Sim, number: &str, runs: &[&(InstanceRef, Instance)], broke
         let id = at.instance_id.as_str();
         changes.iter().position(|change| matches!(&change.by, ChangedBy::Engine(key) if key.starts_with(id)))
     });
-    let edits = runs.iter().flat_map(|(_, run)| &run.history).filter_map(|entry| match &entry.kind {
+    let mut edits = runs.iter().flat_map(|(_, run)| &run.history).filter_map(|entry| match &entry.kind {
         LogKind::ErpWritten { what: EffectKind::ErpChanges { fields }, .. } => fields.get(&field),
         LogKind::ErpWritten { .. }
         | LogKind::Started { .. }
@@ -173,7 +173,7 @@ fn cost_centre(sim: &Sim, number: &str, runs: &[&(InstanceRef, Instance)], broke
         | LogKind::Stopped { .. } => None,
     });
     let first = FieldValue::Text("1000".to_owned());
-    let want = edits.last().unwrap_or(&first);
+    let want = edits.next_back().unwrap_or(&first);
     let have = &sim.world.erp.row(number).unwrap().values[&field];
     if have != want {
         broken.push(format!("{number}: the ERP has cost centre {have:?}, the log says {want:?}"));
@@ -219,7 +219,7 @@ fn answers(sim: &Sim, runs: &BTreeMap<&InstanceId, &Instance>, broken: &mut Vec<
     for (at, number, version, started) in &answers.named {
         match runs.get(&at.instance_id) {
             None => {
-                broken.push(format!("a trigger of {number} was told of run {}, which does not exist", at.instance_id))
+                broken.push(format!("a trigger of {number} was told of run {}, which does not exist", at.instance_id));
             }
             Some(run) if run.start.object_number.as_str() != number => {
                 broken.push(format!("a trigger of {number} was told of run {}", at.instance_id));
