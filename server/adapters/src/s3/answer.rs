@@ -113,7 +113,7 @@ impl Answer {
             Self::Said { status: 401 | 403, .. } => {
                 "; check the access key, its rights on this bucket, and this machine's clock"
             }
-            Self::Said { status: 300..400, .. } => "; check the region and the endpoint",
+            Self::Said { status: 300..=399, .. } => "; check the region and the endpoint",
             Self::Said { status: 413, .. } => "; the server takes no object of this size",
             Self::Said { .. } | Self::Silent { .. } => "",
         }

@@ -252,6 +252,7 @@ impl World {
             changes.iter().map(|(name, value)| (FieldName::new(*name), FieldValue::Text((*value).to_owned())));
         let input = DecisionInput {
             operation: self.operation(),
+            revision: instance.revision,
             decision: Decision::Approve,
             claim_id: task.claim.unwrap().id.clone(),
             shown,

@@ -6,7 +6,7 @@
 use axum::extract::State;
 use axum::extract::rejection::FormRejection;
 use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, PRAGMA, WWW_AUTHENTICATE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Form, Json};
 use base64::Engine;
@@ -57,7 +57,7 @@ impl IntoResponse for TokenError {
         let body = serde_json::json!({ "error": self.0, "error_description": self.1 });
         let mut response = (status, [(CACHE_CONTROL, "no-store")], Json(body)).into_response();
         if status == StatusCode::UNAUTHORIZED {
-            let challenge = axum::http::HeaderValue::from_static("Basic realm=\"token\"");
+            let challenge = HeaderValue::from_static("Basic realm=\"token\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
         response

@@ -167,6 +167,7 @@ fn cost_centre(sim: &Sim, number: &str, runs: &[&(InstanceRef, Instance)], broke
         | LogKind::Decided { .. }
         | LogKind::Feedback { .. }
         | LogKind::RequestedAgain
+        | LogKind::Repaired { .. }
         | LogKind::ErpFailed { .. }
         | LogKind::EndReached { .. }
         | LogKind::Ended { .. }

@@ -255,6 +255,7 @@ impl Sim {
         let operation = format!("decide-{}", self.rng.next_u64());
         let input = DecisionInput {
             operation: support::op(&operation),
+            revision: instance.revision,
             decision,
             claim_id: claim.id.clone(),
             shown,

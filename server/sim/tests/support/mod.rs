@@ -195,6 +195,7 @@ pub(crate) async fn input(world: &World, at: &InstanceRef, decision: Decision, o
     let task = instance.open_task().unwrap();
     DecisionInput {
         operation: op(operation),
+        revision: instance.revision,
         decision,
         claim_id: task.claim.unwrap().id.clone(),
         shown: shown(world, instance.start.object_number.as_str(), task.step.as_str()),
