@@ -22,9 +22,6 @@ use crate::instances::Loaded;
 use crate::limits::{DRAFT_BYTES_MAX, DRAFT_PAUSE, DRAFTS_REMEMBERED_MAX};
 use crate::{EngineError, Orchestrator, TaskRef, keys};
 
-/// Format of the document.
-const SCHEMA: u32 = 1;
-
 /// What was typed.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -46,7 +43,6 @@ impl DraftInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SavedDraft {
-    schema: u32,
     /// When it was saved.
     pub saved_at: DateTime<Utc>,
     /// What was typed.
@@ -141,7 +137,7 @@ impl Orchestrator {
             return Ok(DraftOutcome::Dropped);
         }
         let now = self.now();
-        let bytes = to_bytes(&place.1, &SavedDraft { schema: SCHEMA, saved_at: now, input })?;
+        let bytes = to_bytes(&place.1, &SavedDraft { saved_at: now, input })?;
         if bytes.len() > DRAFT_BYTES_MAX {
             let issue = workflow::apply::FieldIssue::new(&FieldName::new("draft"), workflow::apply::IssueKind::TooLong);
             return Err(Refusal::Invalid { problems: vec![issue] }.into());
@@ -163,13 +159,9 @@ impl Orchestrator {
         open.claim.filter(|claim| claim.by.id == person.id)?;
         let place = self.draft_place(task, person).await.ok()?;
         match read_json::<SavedDraft>(self.store(), &place.0, &place.1).await {
-            Ok(Some((draft, _))) if draft.schema == SCHEMA => {
+            Ok(Some((draft, _))) => {
                 self.drafts.note(place);
                 Some(draft)
-            }
-            Ok(Some((draft, _))) => {
-                tracing::warn!(key = %place.1, schema = draft.schema, "draft of another format left alone");
-                None
             }
             Ok(None) => None,
             Err(error) => {

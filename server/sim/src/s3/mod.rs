@@ -19,7 +19,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use ports::Store;
-use s3s::auth::SimpleAuth;
+use s3s::auth::{S3Auth, SecretKey};
 use s3s::service::{S3Service, S3ServiceBuilder};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -84,7 +84,7 @@ impl S3Server {
         let listener = TcpListener::bind(address).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
         let mut builder = S3ServiceBuilder::new(Front::new(store));
-        builder.set_auth(SimpleAuth::from_single(&*credentials.access_key, &*credentials.secret_key));
+        builder.set_auth(OneKey(credentials.clone()));
         let task = tokio::spawn(accept(listener, builder.build(), Arc::clone(&faults)));
         Ok(Self { address, faults, task })
     }
@@ -139,5 +139,19 @@ async fn serve(stream: TcpStream, service: S3Service, faults: Arc<S3Faults>) {
     let connection = http1::Builder::new().timer(TokioTimer::new()).serve_connection(TokioIo::new(stream), handle);
     if let Err(error) = connection.await {
         tracing::debug!(%error, "a connection of the simulated S3 server ended");
+    }
+}
+
+/// One pair of keys; any other is refused with the code that S3 gives.
+struct OneKey(S3Credentials);
+
+#[async_trait::async_trait]
+impl S3Auth for OneKey {
+    async fn get_secret_key(&self, access_key: &str) -> s3s::S3Result<SecretKey> {
+        if access_key == self.0.access_key {
+            Ok(SecretKey::from(self.0.secret_key.as_str()))
+        } else {
+            Err(s3s::s3_error!(InvalidAccessKeyId))
+        }
     }
 }

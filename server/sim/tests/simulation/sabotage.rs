@@ -27,8 +27,6 @@ pub(crate) enum Sabotage {
     ForgetTheChain,
     /// The ERP is written whatever came in between.
     SkipTheLsn,
-    /// An active key without instance is swept.
-    SweepActiveKeys,
     /// The lock is written without a condition.
     NoLock,
     /// A start whose outcome is unknown is undone.
@@ -40,12 +38,11 @@ pub(crate) enum Sabotage {
 }
 
 impl Sabotage {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Ignore412,
         Self::EffectBeforeCommit,
         Self::ForgetTheChain,
         Self::SkipTheLsn,
-        Self::SweepActiveKeys,
         Self::NoLock,
         Self::UndoTheStart,
         Self::SkipTheActiveKey,
@@ -187,7 +184,6 @@ impl Store for BadStore {
             Sabotage::EffectBeforeCommit
             | Sabotage::ForgetTheChain
             | Sabotage::SkipTheLsn
-            | Sabotage::SweepActiveKeys
             | Sabotage::NoLock
             | Sabotage::UndoTheStart
             | Sabotage::SkipTheActiveKey
@@ -206,18 +202,7 @@ impl Store for BadStore {
         after: Option<&Key>,
         limit: u32,
     ) -> Result<ListPage, StoreError> {
-        let page = self.inner.list(bucket, prefix, after, limit).await?;
-        if self.bug == Sabotage::SweepActiveKeys && prefix.starts_with("workflow/active/") {
-            for key in &page.keys {
-                let run = key.as_str().trim_start_matches("workflow/active/");
-                let doc = Key::new(format!("workflow/docs/m1/{run}.json")).unwrap();
-                if self.inner.head(bucket, &doc).await?.is_none() {
-                    self.inner.delete(bucket, key).await?;
-                }
-            }
-            return self.inner.list(bucket, prefix, after, limit).await;
-        }
-        Ok(page)
+        self.inner.list(bucket, prefix, after, limit).await
     }
 
     async fn versions(&self, bucket: &BucketName, key: &Key, limit: u32) -> Result<Vec<ObjectInfo>, StoreError> {
