@@ -63,7 +63,7 @@ pub(crate) fn site(layout: &Layout, toolchain: &Toolchain) -> Result<()> {
     Ok(())
 }
 
-/// Builds the server with the package selection of `cargo test`, so that nothing is compiled twice.
+/// Builds the server.
 pub(crate) fn binary(layout: &Layout, toolchain: &Toolchain) -> Result<()> {
     run::run("cargo build (server)", toolchain.cargo(layout).arg("build"))
 }
