@@ -209,9 +209,11 @@ impl Lexer {
         }
         match self.chars.get(end) {
             Some('f' | 'F') => {
-                let message =
-                    format!("{} is a float; write {} without f", self.text(start, end + 1), self.text(start, end));
-                return Err(Fault::new(ErrorKind::Unsupported, message).at(&(start..end + 1)));
+                let Ok(value) = self.text(start, number_end).parse::<f32>() else {
+                    return Err(self.bad_number(start, end, "this is no number"));
+                };
+                self.push(Kind::Literal(Value::Float(value)), start, end + 1);
+                return Ok(());
             }
             Some('d' | 'D') => {
                 real = true;

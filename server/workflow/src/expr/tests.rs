@@ -5,14 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use rust_decimal::Decimal;
 use vocab::{FieldName, FieldType, FieldValue};
 
-use super::{Env, ErrorKind, Expression, Value, object_value, typed_value};
+use super::{Decimal, Env, ErrorKind, Expression, Value, object_value, typed_value};
 use crate::blueprint::FieldDecl;
 
 fn decimal(text: &str) -> Value {
-    Value::Decimal(Decimal::from_str_exact(text).unwrap())
+    Value::Decimal(text.parse().unwrap())
 }
 
 fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
@@ -223,13 +222,18 @@ fn field_values_get_the_type_of_their_declaration() {
 
 #[test]
 fn decimals_never_round_silently() {
-    let env = Env::new()
-        .with("a", decimal("79228162514264337593543950335"))
-        .with("b", decimal("0.0000000000000000000000000001"));
-    for source in ["#a + 1", "#a * 2", "#a + #b", "#b * #b", "#a < 1e40"] {
-        let outcome = Expression::parse(source).unwrap().eval(&env);
-        assert_eq!(outcome.map_err(|error| error.kind), Err(ErrorKind::Precision), "{source}");
+    let env = Env::new().with("a", decimal("79228162514264337593543950335")).with("b", decimal("0.0000000000000000000000000001"));
+    for (source, want) in [
+        ("#a + 1", "79228162514264337593543950336"),
+        ("#a + #b", "79228162514264337593543950335.0000000000000000000000000001"),
+        ("#b * #b", "1E-56"),
+        ("#a < 1e40", "true"),
+        ("#b / 3", "0E-28"),
+    ] {
+        assert_eq!(Expression::parse(source).unwrap().eval(&env).unwrap().to_string(), want, "{source}");
     }
+    let huge = Expression::parse("#a ^ 1000000").unwrap().eval(&env);
+    assert_eq!(huge.map_err(|error| error.kind), Err(ErrorKind::Limit));
 }
 
 proptest! {
@@ -259,7 +263,7 @@ proptest! {
 
     #[test]
     fn decimal_sums_are_exact(a in -1_000_000_000_i64..1_000_000_000, b in -1_000_000_000_i64..1_000_000_000, s in 0_u32..6, t in 0_u32..6) {
-        let (x, y) = (Decimal::new(a, s), Decimal::new(b, t));
+        let (x, y): (Decimal, Decimal) = (rust_decimal::Decimal::new(a, s).into(), rust_decimal::Decimal::new(b, t).into());
         let env = Env::new().with("x", Value::Decimal(x)).with("y", Value::Decimal(y));
         let value = Expression::parse("#x + #y - #y == #x and #x * #y == #y * #x").unwrap().eval_bool(&env);
         prop_assert_eq!(value, Ok(true));
