@@ -2,6 +2,8 @@
 //!
 //! Exit codes: 0 good, 1 the input is bad or the server can't run, 2 usage.
 
+mod expr_command;
+
 use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -53,6 +55,8 @@ enum Command {
         #[command(subcommand)]
         command: BlueprintCommand,
     },
+    /// Evaluates expressions: JSON lines in, JSON lines out.
+    Expr,
 }
 
 #[derive(Debug, Subcommand)]
@@ -106,6 +110,13 @@ async fn run(command: Command) -> Result<ExitCode, String> {
             Ok(ExitCode::SUCCESS)
         }
         Command::Blueprint { command: BlueprintCommand::Check { files } } => Ok(check_blueprints(&files)),
+        Command::Expr => {
+            let readable = expr_command::run(std::io::stdin().lock(), std::io::stdout().lock());
+            match readable.map_err(|error| format!("the rows can't be read or answered: {error}"))? {
+                true => Ok(ExitCode::SUCCESS),
+                false => Ok(ExitCode::from(1)),
+            }
+        }
     }
 }
 

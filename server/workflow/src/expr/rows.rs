@@ -34,11 +34,14 @@ pub fn answer(row: &str) -> Answer {
             };
             Answer { line: format!("{{\"id\":{},{members}}}", row.id), readable: true }
         }
-        Err(message) => {
-            let line = format!("{{\"id\":null,\"err\":\"input\",\"message\":{}}}", quoted(&message));
-            Answer { line, readable: false }
-        }
+        Err(message) => unreadable(&message),
     }
+}
+
+/// The answer to a line that can't be read.
+pub fn unreadable(message: &str) -> Answer {
+    let line = format!("{{\"id\":null,\"err\":\"input\",\"message\":{}}}", quoted(message));
+    Answer { line, readable: false }
 }
 
 struct Row {
