@@ -69,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_bad_line_is_answered_and_the_run_goes_on() {
-        let input = b"{\"id\":1,\"expr\":\"#a * 2\",\"vars\":{\"a\":10.50}}\nno json\n\xff\n{\"id\":\"x\",\"expr\":\"1 +\"}";
+        let input =
+            b"{\"id\":1,\"expr\":\"#a * 2\",\"vars\":{\"a\":10.50}}\nno json\n\xff\n{\"id\":\"x\",\"expr\":\"1 +\"}";
         let mut output = Vec::new();
         let all_readable = run(&input[..], &mut output).unwrap();
         let output = String::from_utf8(output).unwrap();

@@ -185,13 +185,7 @@ impl Evaluator {
         }))
     }
 
-    fn project(
-        &self,
-        target: &Value,
-        node: &Node,
-        span: &Range<usize>,
-        scope: Scope<'_>,
-    ) -> Result<Value, ExprError> {
+    fn project(&self, target: &Value, node: &Node, span: &Range<usize>, scope: Scope<'_>) -> Result<Value, ExprError> {
         self.operation_done(span)?;
         let mut results = Vec::new();
         let mut apply = |item: &Value| -> Result<(), ExprError> {

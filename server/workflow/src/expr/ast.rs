@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::error::Fault;
+use super::error::{ExprError, Fault};
 use super::pattern::Pattern;
 use super::value::Value;
 
@@ -86,7 +86,7 @@ pub(super) enum NodeKind {
         arguments: Vec<Node>,
     },
     /// A part of SpEL that is refused where it is reached.
-    Refused(Fault),
+    Refused(ExprError),
 }
 
 /// A key of an inline map.

@@ -46,9 +46,7 @@ pub(super) fn java_equals(left: &Value, right: &Value) -> bool {
         }
         (Value::Map(left), Value::Map(right)) => {
             left.len() == right.len()
-                && left
-                    .iter()
-                    .all(|(key, value)| right.get_value(key).is_some_and(|other| java_equals(value, other)))
+                && left.iter().all(|(key, value)| right.get_value(key).is_some_and(|other| java_equals(value, other)))
         }
         (Value::Entry(left), Value::Entry(right)) => java_equals(&left.0, &right.0) && java_equals(&left.1, &right.1),
         _ => false,

@@ -378,7 +378,8 @@ impl FromStr for Decimal {
         if length == 0 || length > DIGITS_MAX || !digits(integer) || !digits(fraction) {
             return Err(NoDecimal);
         }
-        let scale = i32::try_from(fraction.len()).ok().and_then(|scale| scale.checked_sub(exponent)).ok_or(NoDecimal)?;
+        let scale =
+            i32::try_from(fraction.len()).ok().and_then(|scale| scale.checked_sub(exponent)).ok_or(NoDecimal)?;
         let joined = format!("{integer}{fraction}");
         let unscaled = match joined.parse::<u64>() {
             Ok(small) => BigInt::from(small),

@@ -177,7 +177,7 @@ impl Evaluator {
                 Ok(Value::Bool(false))
             }
             NodeKind::Function { name, arguments } => self.function(name, arguments, span, scope),
-            NodeKind::Refused(fault) => Err(fault.clone().at(span)),
+            NodeKind::Refused(error) => Err(error.clone()),
             NodeKind::Literal(_)
             | NodeKind::Variable(_)
             | NodeKind::Root

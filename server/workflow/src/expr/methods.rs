@@ -157,9 +157,7 @@ pub(super) fn call(name: &str, target: &Value, arguments: &[&Value]) -> Result<V
 /// A method that the value doesn't have, or not for such arguments. Names the nearest thing: what it has not.
 pub(super) fn missing(name: &str, target: &Value) -> Fault {
     match check(name, 0) {
-        Err(fault) if fault.kind == ErrorKind::Unsupported => {
-            Fault::new(ErrorKind::Method, fault.message)
-        }
+        Err(fault) if fault.kind == ErrorKind::Unsupported => Fault::new(ErrorKind::Method, fault.message),
         _ => Fault::new(ErrorKind::Method, format!("{} has no method {name}() for these arguments", target.shown())),
     }
 }
@@ -331,7 +329,9 @@ fn on_decimal(name: &str, target: &Value, decimal: &Decimal, arguments: &[&Value
         ("subtract", [argument]) => decimal.subtract(&other(argument)?)?,
         ("multiply", [argument]) => decimal.multiply(&other(argument)?)?,
         ("remainder", [argument]) => decimal.remainder(&other(argument)?)?,
-        ("divide", [argument, mode]) => decimal.divide(&other(argument)?, decimal.scale(), rounding(mode, name, target)?)?,
+        ("divide", [argument, mode]) => {
+            decimal.divide(&other(argument)?, decimal.scale(), rounding(mode, name, target)?)?
+        }
         ("divide", [argument, scale, mode]) => {
             decimal.divide(&other(argument)?, int(name, target, scale)?, rounding(mode, name, target)?)?
         }
@@ -360,7 +360,13 @@ fn hash_code(value: &Value) -> Option<i32> {
     let fold = |bits: u64| (bits ^ (bits >> 32)) as u32;
     let hash = match value {
         Value::Null => 0,
-        Value::Bool(value) => if *value { 1231 } else { 1237 },
+        Value::Bool(value) => {
+            if *value {
+                1231
+            } else {
+                1237
+            }
+        }
         Value::Int(value) => value.cast_unsigned(),
         Value::Long(value) => fold(value.cast_unsigned()),
         Value::Float(value) => value.to_bits(),
@@ -370,7 +376,9 @@ fn hash_code(value: &Value) -> Option<i32> {
         Value::Decimal(value) => {
             big_hash(value.unscaled()).wrapping_mul(31).wrapping_add(value.scale().cast_unsigned())
         }
-        Value::Text(text) => text.encode_utf16().fold(0, |hash: u32, unit| hash.wrapping_mul(31).wrapping_add(unit.into())),
+        Value::Text(text) => {
+            text.encode_utf16().fold(0, |hash: u32, unit| hash.wrapping_mul(31).wrapping_add(unit.into()))
+        }
         Value::List(items) => {
             let mut hash: u32 = 1;
             for item in items {

@@ -52,10 +52,13 @@ mod parser;
 mod pattern;
 mod primary;
 pub mod rows;
+mod stack;
 mod template;
 mod text_methods;
 mod value;
 
+#[cfg(test)]
+mod language_tests;
 #[cfg(test)]
 mod spel_cases;
 #[cfg(test)]
@@ -91,6 +94,8 @@ pub struct Expression(Arc<Parsed>);
 struct Parsed {
     source: String,
     root: Node,
+    /// How deep its brackets nest.
+    depth: usize,
     references: Vec<Reference>,
 }
 
@@ -126,7 +131,7 @@ impl Expression {
         let parsed = parser::parse(source)?;
         match parsed.refusal {
             Some(refusal) => Err(refusal),
-            None => Ok(Self::new(source, parsed.root, parsed.references)),
+            None => Ok(Self::new(source, parsed)),
         }
     }
 
@@ -136,11 +141,12 @@ impl Expression {
     /// [`ExprError`] with the place of the first mistake.
     pub fn parse_like_spring(source: &str) -> Result<Self, ExprError> {
         let parsed = parser::parse(source)?;
-        Ok(Self::new(source, parsed.root, parsed.references))
+        Ok(Self::new(source, parsed))
     }
 
-    fn new(source: &str, root: Node, references: Vec<Reference>) -> Self {
-        Self(Arc::new(Parsed { source: source.to_owned(), root, references }))
+    fn new(source: &str, parsed: parser::Parsed) -> Self {
+        let parser::Parsed { root, depth, references, .. } = parsed;
+        Self(Arc::new(Parsed { source: source.to_owned(), root, depth, references }))
     }
 
     /// The text it was parsed from.
@@ -164,13 +170,15 @@ impl Expression {
     /// # Errors
     /// [`ExprError`] with the place of the part that has no value.
     pub fn eval(&self, env: &Env) -> Result<Value, ExprError> {
-        let evaluator = Evaluator::new(false);
-        let value = evaluator.eval(&self.0.root, env.scope())?;
-        evaluator.own(value, &self.0.root.span)
+        stack::with_room(self.0.depth, || {
+            let evaluator = Evaluator::new(false);
+            let value = evaluator.eval(&self.0.root, env.scope())?;
+            evaluator.own(value, &self.0.root.span)
+        })
     }
 
     fn eval_strictly<'v>(&'v self, env: &'v Env) -> Outcome<'v> {
-        Evaluator::new(true).eval(&self.0.root, env.scope())
+        stack::with_room(self.0.depth, || Evaluator::new(true).eval(&self.0.root, env.scope()))
     }
 
     /// Whether it holds, by the stricter rules of conditions (DESIGN §7): only true and false count, and null is

@@ -203,9 +203,7 @@ fn power(left: &Value, right: &Value) -> Result<Value, Fault> {
             }
             Ok(Value::BigInt(left.pow(power)))
         }
-        (Value::Double(_), _) | (_, Value::Double(_)) => {
-            Ok(Value::Double(java_pow(to_double(left), to_double(right))))
-        }
+        (Value::Double(_), _) | (_, Value::Double(_)) => Ok(Value::Double(java_pow(to_double(left), to_double(right)))),
         (Value::Float(_), _) | (_, Value::Float(_)) => {
             Ok(Value::Double(java_pow(to_float(left).into(), to_float(right).into())))
         }

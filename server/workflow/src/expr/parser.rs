@@ -12,7 +12,7 @@ use super::error::{ErrorKind, ExprError, Fault};
 use super::lexer::{Kind, Token, tokens};
 use super::pattern::Pattern;
 use super::value::Value;
-use super::{Reference, SOURCE_UNITS_MAX};
+use super::{Reference, SOURCE_UNITS_MAX, stack};
 
 /// Nested brackets.
 pub(super) const DEPTH_MAX: usize = 100;
@@ -27,23 +27,32 @@ pub(super) fn parse(source: &str) -> Result<Parsed, ExprError> {
         return Err(Fault::new(ErrorKind::Limit, message).code("EL1079E").at(&(0..1)));
     }
     let tokens = tokens(source)?;
-    let mut parser =
-        Parser { tokens, at: 0, depth: 0, items_depth: 0, references: Vec::new(), refusal: None };
+    let depth = stack::depth(&tokens);
+    stack::with_room(depth, || parse_tokens(tokens, depth))
+}
+
+fn parse_tokens(tokens: Vec<Token>, depth: usize) -> Result<Parsed, ExprError> {
+    let mut parser = Parser { tokens, at: 0, depth: 0, items_depth: 0, references: Vec::new(), refusal: None };
     if parser.peek().kind == Kind::End {
-        return Err(
-            parser.error(ErrorKind::Syntax, "the expression is empty; write a condition such as #object.fldX > 0")
-        );
+        return Err(Fault::new(
+            ErrorKind::Syntax,
+            "the expression is empty; write a condition such as #object.fldX > 0",
+        )
+        .code("IllegalArgumentException")
+        .at(&parser.peek().span));
     }
     let node = parser.expression()?;
     if parser.peek().kind != Kind::End {
         return Err(parser.leftover());
     }
-    Ok(Parsed { root: node, references: parser.references, refusal: parser.refusal })
+    Ok(Parsed { root: node, depth, references: parser.references, refusal: parser.refusal })
 }
 
 /// What the parser found.
 pub(super) struct Parsed {
     pub(super) root: Node,
+    /// How deep its brackets nest.
+    pub(super) depth: usize,
     pub(super) references: Vec<Reference>,
     /// The first part that is no part of the language for blueprints, although SpEL's grammar has it.
     pub(super) refusal: Option<ExprError>,
@@ -109,7 +118,7 @@ impl Parser {
     /// Notes a part that SpEL has and blueprints don't; the node fails when it is evaluated.
     pub(super) fn refuse(&mut self, fault: Fault, span: &Range<usize>) -> NodeKind {
         self.note_refusal(fault.clone(), span);
-        NodeKind::Refused(fault)
+        NodeKind::Refused(fault.at(span))
     }
 
     /// Notes it where the evaluation itself finds the mistake.
@@ -251,7 +260,8 @@ impl Parser {
 
     fn no_operand(&self, operator: &Token) -> ExprError {
         let message = format!("a value is missing between `{}` and {}", operator.text, self.found());
-        Fault::new(ErrorKind::Syntax, message).code("EL1042E").at(&operator.span)
+        let code = if operator.kind == Kind::Not { "EL1044E" } else { "EL1042E" };
+        Fault::new(ErrorKind::Syntax, message).code(code).at(&operator.span)
     }
 
     fn or(&mut self) -> Result<Node, ExprError> {

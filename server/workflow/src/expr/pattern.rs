@@ -193,7 +193,10 @@ impl Translation {
 
     /// Flags are understood at the very beginning only.
     fn flags(&mut self) -> Result<(), Fault> {
-        while self.peek(0) == Some('(') && self.peek(1) == Some('?') && matches!(self.peek(2), Some('i' | 's' | 'm' | 'u' | 'U')) {
+        while self.peek(0) == Some('(')
+            && self.peek(1) == Some('?')
+            && matches!(self.peek(2), Some('i' | 's' | 'm' | 'u' | 'U'))
+        {
             let mut ahead = 2;
             loop {
                 match self.peek(ahead) {
@@ -502,7 +505,13 @@ impl Translation {
                 Some('s') => Some(SPACE),
                 Some(c @ ('D' | 'W' | 'S')) => {
                     self.at += 2;
-                    let class = if c == 'D' { DIGIT } else if c == 'W' { WORD } else { SPACE };
+                    let class = if c == 'D' {
+                        DIGIT
+                    } else if c == 'W' {
+                        WORD
+                    } else {
+                        SPACE
+                    };
                     items.push_str(&format!("[^{class}]"));
                     return Ok(());
                 }

@@ -53,7 +53,9 @@ impl Parser {
             Kind::Hash => self.variable(),
             Kind::At | Kind::Amp => self.bean(),
             _ => {
-                let code = if token.kind == Kind::End { "EL1044E" } else { "EL1070E" };
+                let operator = matches!(token.kind, Kind::Star | Kind::Div | Kind::Mod | Kind::AndAnd | Kind::OrOr)
+                    || matches!(token.kind, Kind::Eq | Kind::Ne | Kind::Lt | Kind::Le | Kind::Gt | Kind::Ge);
+                let code = if operator { "EL1070E" } else { "EL1044E" };
                 let message = format!("a value is missing before {}", self.found());
                 Err(Fault::new(ErrorKind::Syntax, message).code(code).at(&token.span))
             }
@@ -175,7 +177,8 @@ impl Parser {
         let name = self.take();
         let span = sign.span.start..name.span.end;
         let message = format!("`{}` (beans) is not part of the language", sign.text);
-        let kind = self.refuse(Fault::new(ErrorKind::Forbidden, message).code("EL1057E"), &span);
+        let place = if sign.kind == Kind::At { &name.span } else { &sign.span };
+        let kind = self.refuse(Fault::new(ErrorKind::Forbidden, message).code("EL1057E"), place);
         Ok(Node { kind, span })
     }
 
@@ -239,7 +242,8 @@ impl Parser {
             && let [step] = steps.as_slice()
         {
             // It was no key after all.
-            let step = Access { kind: AccessKind::Property(name.text.clone()), null_safe: false, span: step.span.clone() };
+            let step =
+                Access { kind: AccessKind::Property(name.text.clone()), null_safe: false, span: step.span.clone() };
             self.refuse_bare_word(&name, &step);
         }
         let mut items = vec![first];
@@ -372,8 +376,8 @@ impl Parser {
             let message = "an index is missing between `[` and `]`";
             return Err(Fault::new(ErrorKind::Syntax, message).code("EL1071E").at(&open.span));
         }
-        let literal = key.kind == Kind::Ident
-            && ["true", "false", "null"].contains(&key.text.to_ascii_lowercase().as_str());
+        let literal =
+            key.kind == Kind::Ident && ["true", "false", "null"].contains(&key.text.to_ascii_lowercase().as_str());
         let is_name = key.is_word() && !literal && self.peek_at(1).kind == Kind::RBracket && key.kind != Kind::Not;
         let kind = if is_name {
             self.take();

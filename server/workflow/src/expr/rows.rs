@@ -55,7 +55,9 @@ struct Row {
 
 fn read(text: &str) -> Result<Row, String> {
     let json = json::read(text)?;
-    let Json::Object(_) = json else { return Err("a row is an object such as {\"id\":1,\"expr\":\"1 + 1\"}".to_owned()) };
+    let Json::Object(_) = json else {
+        return Err("a row is an object such as {\"id\":1,\"expr\":\"1 + 1\"}".to_owned());
+    };
     let source = json.text("expr").ok_or("the row has no text `expr`")?.to_owned();
     let double = match json.get("num") {
         None | Some(Json::Null) => false,

@@ -44,12 +44,14 @@ fn judge(line: &str, row: &Json) -> Verdict {
     match (got.text("err"), expect.text("err")) {
         (Some("unsupported"), _) => Verdict::Refused,
         (Some(got), Some(want)) => {
-            let class = |kind: &str| match kind {
-                "syntax" => "syntax",
-                "limit" => "limit",
-                _ => "other",
-            }
-            .to_owned();
+            let class = |kind: &str| {
+                match kind {
+                    "syntax" => "syntax",
+                    "limit" => "limit",
+                    _ => "other",
+                }
+                .to_owned()
+            };
             if class(got) == class(want) { Verdict::Right } else { wrong() }
         }
         (None, None) => {

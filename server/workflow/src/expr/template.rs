@@ -35,9 +35,8 @@ impl Template {
         let mut offset = 0;
         while let Some(begin) = rest.find("#{") {
             let at = offset + rest.get(..begin).unwrap_or_default().chars().count();
-            let fail = |message: &str| {
-                Err(Fault::new(ErrorKind::Syntax, message).code("ParseException").at(&(at..at + 2)))
-            };
+            let fail =
+                |message: &str| Err(Fault::new(ErrorKind::Syntax, message).code("ParseException").at(&(at..at + 2)));
             if begin > 0 {
                 parts.push(Part::Text(rest.get(..begin).unwrap_or_default().to_owned()));
             }

@@ -142,7 +142,8 @@ fn substring(text: &str, from: i32, to: Option<i32>) -> Result<String, Fault> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let end = to.map_or(Some(units.len()), |to| usize::try_from(to).ok());
     let part = usize::try_from(from).ok().zip(end).and_then(|(from, to)| units.get(from..to));
-    let part = part.ok_or_else(|| beyond(text, &format!("{from} to {}", to.map_or("the end".to_owned(), |to| to.to_string()))))?;
+    let part = part
+        .ok_or_else(|| beyond(text, &format!("{from} to {}", to.map_or("the end".to_owned(), |to| to.to_string()))))?;
     String::from_utf16(part).map_err(|_| half_character())
 }
 
@@ -283,7 +284,10 @@ fn formatted(text: &str, arguments: &[&Value]) -> Result<Value, Fault> {
             }
         }
         if out.len() > RESULT_UNITS_MAX {
-            return Err(Fault::new(ErrorKind::Limit, format!("the text would be longer than {RESULT_UNITS_MAX} bytes")));
+            return Err(Fault::new(
+                ErrorKind::Limit,
+                format!("the text would be longer than {RESULT_UNITS_MAX} bytes"),
+            ));
         }
     }
     Ok(Value::Text(out))
