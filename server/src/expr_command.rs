@@ -16,7 +16,7 @@ const LINE_BYTES_MAX: usize = 32 * 1024 * 1024;
 ///
 /// # Errors
 /// Only where reading or writing itself fails.
-pub fn run(mut input: impl BufRead, output: impl Write) -> io::Result<bool> {
+pub(crate) fn run(mut input: impl BufRead, output: impl Write) -> io::Result<bool> {
     let mut output = BufWriter::new(output);
     let mut all_readable = true;
     let mut line = Vec::new();

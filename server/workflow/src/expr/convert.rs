@@ -44,8 +44,8 @@ pub(super) fn is_trimmed(c: char) -> bool {
     c <= ' '
 }
 
-/// For `text + value`: as written, lists joined by commas.
-pub(super) fn to_text(value: &Value) -> String {
+/// For `text + value`: as written, lists joined by commas. A list that holds a map has no text, a map alone has.
+pub(super) fn to_text(value: &Value) -> Result<String, Fault> {
     match value {
         Value::List(items) | Value::Items(ItemsKind::Array | ItemsKind::Set | ItemsKind::Collection, items) => {
             let mut text = String::new();
@@ -53,11 +53,15 @@ pub(super) fn to_text(value: &Value) -> String {
                 if i > 0 {
                     text.push(',');
                 }
-                text.push_str(&to_text(item));
+                if matches!(item, Value::Map(_) | Value::Entry(_)) {
+                    let message = format!("a list that holds a {} can't become text; project it first", item.kind());
+                    return Err(Fault::new(ErrorKind::Conversion, message));
+                }
+                text.push_str(&to_text(item)?);
             }
-            text
+            Ok(text)
         }
-        other => other.to_string(),
+        other => Ok(other.to_string()),
     }
 }
 
@@ -65,7 +69,7 @@ pub(super) fn to_text(value: &Value) -> String {
 pub(super) fn as_text(value: &Value) -> Option<String> {
     match value {
         Value::Null | Value::Map(_) | Value::Entry(_) | Value::Items(ItemsKind::Stream, _) => None,
-        other => Some(to_text(other)),
+        other => to_text(other).ok(),
     }
 }
 

@@ -436,14 +436,14 @@ fn arithmetic(op: Arithmetic, left: Cow<'_, Value>, right: &Value) -> Result<Val
         (Arithmetic::Add, Value::Text(_), right) => {
             let addition = match right {
                 Value::Text(right) => Cow::Borrowed(right.as_str()),
-                other => Cow::Owned(convert::to_text(other)),
+                other => Cow::Owned(convert::to_text(other)?),
             };
             match left.into_owned() {
                 Value::Text(text) => concat(text, &addition),
                 other => Ok(other),
             }
         }
-        (Arithmetic::Add, left, Value::Text(text)) => concat(convert::to_text(left), text),
+        (Arithmetic::Add, left, Value::Text(text)) => concat(convert::to_text(left)?, text),
         (Arithmetic::Multiply, Value::Text(text), Value::Int(count)) => repeat(text, *count),
         (Arithmetic::Subtract, Value::Text(text), Value::Int(number)) => character_minus(text, *number),
         (op, left, right) => Err(no_pair(op, left, right)),

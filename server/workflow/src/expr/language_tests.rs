@@ -341,15 +341,15 @@ fn nothing_nests_or_works_without_a_bound() {
     assert_eq!(kind(&format!("{}1", "- ".repeat(4_900))), "fine");
     assert_eq!(kind(&format!("{}true", "!".repeat(9_000))), "fine");
     assert_eq!(kind(&format!("#m{}", "?.x".repeat(3_000))), "property");
-    assert_eq!(kind(&"true?".repeat(900)), "syntax");
+    assert_eq!(kind(&"true?".repeat(900)), "limit");
     assert_eq!(kind(&format!("{}1", "null?:".repeat(400))), "fine");
     assert_eq!(kind(&" ".repeat(10_001)), "limit");
     // A value that doubles with every step is stopped by its work.
     assert_eq!(kind(&format!("#l{}", ".![{#this,#this}]".repeat(500))), "limit");
-    assert_eq!(kind(&format!("#big{}", "^9".repeat(1))), "fine");
+    assert_eq!(kind("#big ^ 9"), "fine");
     assert_eq!(kind("(#big ^ 9999) ^ 9999"), "limit");
     assert_eq!(kind(&format!("'a'{}", " + 'b'".repeat(1_000))), "fine");
-    assert_eq!(kind("#d ^ 100000"), "fine");
+    assert_eq!(kind("#d ^ 10000"), "fine");
 }
 
 #[derive(Debug, Clone)]

@@ -5,6 +5,7 @@
 //! Arguments are converted as Spring does it, or the method does not exist for them.
 //! Never: a mutator, reflection, or a method that is not on the list.
 
+use super::ast::Arithmetic;
 use super::compare::{java_equals, order};
 use super::convert::{self, NoInt};
 use super::decimal::{Decimal, Rounding};
@@ -290,13 +291,47 @@ fn on_number(name: &str, target: &Value, arguments: &[&Value]) -> Result<Value, 
         ("isInfinite", []) if matches!(target, Value::Double(_) | Value::Float(_)) => {
             Ok(Value::Bool(number::to_double(target).is_infinite()))
         }
-        ("abs", []) => match target {
-            Value::BigInt(value) => Ok(Value::BigInt(value.magnitude().clone().into())),
+        _ => match target {
+            Value::BigInt(value) => on_big_int(name, target, value, arguments),
             _ => Err(missing(name, target)),
         },
-        ("negate", []) if matches!(target, Value::BigInt(_)) => {
-            number::negate(target).ok_or_else(|| missing(name, target))
+    }
+}
+
+/// The methods of big whole numbers; arguments that are none of these numbers are cut to one.
+fn on_big_int(name: &str, target: &Value, value: &num_bigint::BigInt, arguments: &[&Value]) -> Result<Value, Fault> {
+    let operate = |op: Arithmetic, argument: &Value| {
+        let other = Value::BigInt(big_argument(name, target, argument)?);
+        number::arithmetic(op, target, &other)?.ok_or_else(|| missing(name, target))
+    };
+    match (name, arguments) {
+        ("abs", []) => Ok(Value::BigInt(value.magnitude().clone().into())),
+        ("negate", []) => number::negate(target).ok_or_else(|| missing(name, target)),
+        ("signum", []) => Ok(Value::Int(Decimal::new(value.clone(), 0).signum())),
+        ("add", [argument]) => operate(Arithmetic::Add, argument),
+        ("subtract", [argument]) => operate(Arithmetic::Subtract, argument),
+        ("multiply", [argument]) => operate(Arithmetic::Multiply, argument),
+        ("remainder", [argument]) => operate(Arithmetic::Remainder, argument),
+        ("pow", [exponent]) => {
+            let exponent = Value::Int(int(name, target, exponent)?);
+            number::arithmetic(Arithmetic::Power, target, &exponent)?.ok_or_else(|| missing(name, target))
         }
+        ("max" | "min", [argument]) => {
+            let other = big_argument(name, target, argument)?;
+            let own = if name == "max" { *value >= other } else { *value <= other };
+            Ok(Value::BigInt(if own { value.clone() } else { other }))
+        }
+        _ => Err(missing(name, target)),
+    }
+}
+
+fn big_argument(name: &str, target: &Value, argument: &Value) -> Result<num_bigint::BigInt, Fault> {
+    match argument {
+        Value::List(items) => match items.first() {
+            Some(first) if first.is_number() => number::to_big(first),
+            _ => Err(missing(name, target)),
+        },
+        other if other.is_number() => number::to_big(other),
         _ => Err(missing(name, target)),
     }
 }
@@ -320,6 +355,10 @@ fn on_decimal(name: &str, target: &Value, decimal: &Decimal, arguments: &[&Value
             Fault::new(ErrorKind::Argument, message).code("EL1029E")
         }),
         argument if argument.is_number() => number::to_decimal(argument),
+        Value::List(items) => match items.first() {
+            Some(first) if first.is_number() => number::to_decimal(first),
+            _ => Err(missing(name, target)),
+        },
         _ => Err(missing(name, target)),
     };
     let result = match (name, arguments) {

@@ -139,7 +139,7 @@ fn what_is_not_part_of_the_language_is_refused_with_its_place() {
         ("(1", "Syntax 2"),
         ("'abc", "Syntax 0"),
         ("", "Syntax 0"),
-        ("#object.", "Syntax 8"),
+        ("#object.", "Syntax 7"),
         ("a § b", "Syntax 2"),
     ] {
         check(source, want);

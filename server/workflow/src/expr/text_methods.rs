@@ -51,10 +51,10 @@ pub(super) fn call(name: &str, text: &str, arguments: &[&Value]) -> Result<Value
         }
         ("substring", [from]) => Value::Text(substring(text, int(from)?, None)?),
         ("substring", [from, to]) => Value::Text(substring(text, int(from)?, Some(int(to)?))?),
-        ("indexOf", [part]) => index_of(text, &searched(name, part, none)?, 0),
-        ("indexOf", [part, from]) => index_of(text, &searched(name, part, none)?, int(from)?),
-        ("lastIndexOf", [part]) => last_index_of(text, &searched(name, part, none)?, i32::MAX),
-        ("lastIndexOf", [part, from]) => last_index_of(text, &searched(name, part, none)?, int(from)?),
+        ("indexOf", [part]) => index_of(text, &searched(part)?, 0),
+        ("indexOf", [part, from]) => index_of(text, &searched(part)?, start(from)?),
+        ("lastIndexOf", [part]) => last_index_of(text, &searched(part)?, i32::MAX),
+        ("lastIndexOf", [part, from]) => last_index_of(text, &searched(part)?, start(from)?),
         ("replace", [from, to]) => {
             let (from, to) = (replaced(name, from, none)?, replaced(name, to, none)?);
             bounded_size(text, &from, &to)?;
@@ -102,16 +102,33 @@ fn null_argument(name: &str) -> Fault {
     Fault::new(ErrorKind::Null, format!("{name}(null): an argument must be text")).code("NullPointerException")
 }
 
-/// A text to look for, or a character by its number.
-fn searched(name: &str, argument: &Value, none: impl Fn() -> Fault) -> Result<Vec<u16>, Fault> {
+/// A text to look for, or a character by its number. For anything else Java has two methods that would fit.
+fn searched(argument: &Value) -> Result<Vec<u16>, Fault> {
     match argument {
+        Value::Text(text) => Ok(text.encode_utf16().collect()),
         Value::Char(unit) => Ok(vec![*unit]),
+        Value::Bool(value) => Ok(value.to_string().encode_utf16().collect()),
         Value::Int(code) => {
             let c = u32::try_from(*code).ok().and_then(char::from_u32);
             // A number that is no character is found nowhere; so is this unit, which no text contains alone.
             Ok(c.map_or_else(|| vec![0xD800], |c| c.encode_utf16(&mut [0; 2]).to_vec()))
         }
-        other => Ok(string(name, other, none)?.encode_utf16().collect()),
+        Value::Null => Err(null_argument("indexOf")),
+        other => Err(ambiguous(other)),
+    }
+}
+
+fn ambiguous(argument: &Value) -> Fault {
+    let message = format!("indexOf wants a text and a whole number from where on, not {}", argument.shown());
+    Fault::new(ErrorKind::Method, message).code("EL1031E")
+}
+
+/// From where on to look: the number must be one, because conversions would fit two methods.
+fn start(argument: &Value) -> Result<i32, Fault> {
+    match argument {
+        Value::Int(from) => Ok(*from),
+        Value::Char(unit) => Ok(i32::from(*unit)),
+        other => Err(ambiguous(other)),
     }
 }
 
