@@ -193,7 +193,8 @@ fn compare_to(target: &Value, other: &Value) -> Result<Value, Fault> {
     if !target.is_number() && !matches!(target, Value::Bool(_) | Value::Char(_)) {
         return Err(missing("compareTo", target));
     }
-    if !same_type && !(target.is_number() && other.is_number()) {
+    let numbers = target.is_number() && other.is_number();
+    if !(same_type || numbers) {
         return Err(missing("compareTo", target));
     }
     Ok(Value::Int(match order(target, other)? {

@@ -29,6 +29,7 @@ pub(super) fn depth(tokens: &[Token]) -> usize {
 }
 
 /// Does the work where there is room for it.
+#[expect(clippy::disallowed_methods, reason = "the caller waits for the only thread: no scheduler decides anything")]
 pub(super) fn with_room<T: Send>(
     depth: usize,
     work: impl FnOnce() -> Result<T, ExprError> + Send,

@@ -102,10 +102,8 @@ fn expression_end(inside: &str) -> Result<usize, String> {
                     return Err(format!("`{c}` closes nothing in the expression behind #{{"));
                 }
             }
-            '\'' | '"' => {
-                if !chars.by_ref().any(|(_, end)| end == c) {
-                    return Err(format!("a text in the expression behind #{{ has no end; close it with {c}"));
-                }
+            '\'' | '"' if !chars.by_ref().any(|(_, end)| end == c) => {
+                return Err(format!("a text in the expression behind #{{ has no end; close it with {c}"));
             }
             _ => {}
         }

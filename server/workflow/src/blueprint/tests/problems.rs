@@ -153,7 +153,7 @@ fn expressions_are_checked_at_their_own_column() {
     let quoted = folded.replace(">-\n          #object", "\"#object").replace("> 1\n", "> 1\"\n");
     check_marked(&conditions(&quoted), &["unknown-field"]);
     // Without quotes, # after a space begins a comment.
-    let comment = folded.replace(">-\n          #object.fldBetrag > 5", "1 == 1 and¦ #object.fldBetrag > 5");
+    let comment = folded.replace(">-\n          #object.fldBetrag > 5", "1 == 1 ¦and #object.fldBetrag > 5");
     let comment = comment.replace("          and\n          #object.¦fldWeg > 1\n", "");
     check_marked(&conditions(&comment), &["expression"]);
 }
