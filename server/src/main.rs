@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 good, 1 the input is bad or the server can't run, 2 usage.
 
+mod expr_command;
 mod log_verify;
 
 use std::io::IsTerminal as _;
@@ -55,6 +56,8 @@ enum Command {
         #[command(subcommand)]
         command: BlueprintCommand,
     },
+    /// Evaluates expressions: JSON lines in, JSON lines out.
+    Expr,
     /// Works on execution logs.
     Log {
         #[command(subcommand)]
@@ -149,6 +152,13 @@ async fn run(command: Command) -> Result<ExitCode, String> {
             Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
         }
         Command::Blueprint { command: BlueprintCommand::Publish(publish) } => publish_blueprint(publish).await,
+        Command::Expr => {
+            let readable = expr_command::run(std::io::stdin().lock(), std::io::stdout().lock());
+            match readable.map_err(|error| format!("the rows can't be read or answered: {error}"))? {
+                true => Ok(ExitCode::SUCCESS),
+                false => Ok(ExitCode::from(1)),
+            }
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use adapters::local::LocalStore;
+use adapters::s3::{S3Checksum, S3Credentials, S3Settings, S3Store, S3Timeouts};
 use adapters::system::SystemClock;
 use engine::InstanceRef;
 use ports::{BucketName, Key, Store};
@@ -118,6 +119,36 @@ async fn nothing_acknowledged_is_lost_or_doubled_on_the_embedded_store() {
     let path = folder.path().join("store");
     let section = format!("[store]\nkind = \"local\"\npath = \"{}\"\n", path.display());
     let open = move || -> Arc<dyn Store> { Arc::new(LocalStore::open(&path, Arc::new(SystemClock)).unwrap()) };
+    kill_and_count(folder.path(), Kind { section, open: Box::new(open) }).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nothing_acknowledged_is_lost_or_doubled_on_s3() {
+    const ENDPOINT: &str = "CONNECTWORKFLOW_TEST_S3_ENDPOINT";
+    let Ok(endpoint) = std::env::var(ENDPOINT) else {
+        use std::io::Write as _;
+        assert!(std::env::var_os("CONNECTWORKFLOW_TEST_S3_REQUIRED").is_none(), "{ENDPOINT} is not set");
+        // Not by `eprintln!`, which a passing test swallows.
+        writeln!(std::io::stderr(), "skipped: kill -9 on S3; {ENDPOINT} names the server").unwrap();
+        return;
+    };
+    let access_key_id = std::env::var("CONNECTWORKFLOW_TEST_S3_ACCESS_KEY_ID").unwrap();
+    let secret_access_key = std::env::var("CONNECTWORKFLOW_TEST_S3_SECRET_ACCESS_KEY").unwrap();
+    let section = format!(
+        "[store]\nkind = \"s3\"\nendpoint = \"{endpoint}\"\naccess_key_id = \"{access_key_id}\"\nsecret_access_key = \
+         \"{secret_access_key}\"\n"
+    );
+    let credentials = S3Credentials::Static { access_key_id, secret_access_key, session_token: None };
+    let settings = S3Settings {
+        endpoint: Some(endpoint),
+        region: "us-east-1".to_owned(),
+        path_style: true,
+        checksum: S3Checksum::WhenSupported,
+        credentials,
+        timeouts: S3Timeouts::default(),
+    };
+    let open = move || -> Arc<dyn Store> { Arc::new(S3Store::connect(settings.clone()).unwrap()) };
+    let folder = tempfile::tempdir().unwrap();
     kill_and_count(folder.path(), Kind { section, open: Box::new(open) }).await;
 }
 

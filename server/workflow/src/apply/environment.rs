@@ -3,8 +3,6 @@
 //! Invariant: same instance, same moment, same environment; fields of type number and money enter as decimals.
 //! Never: receipts, claims, other people's rights.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, SecondsFormat, Utc};
 use vocab::{Decision, FieldValue, InstanceStatus, Person};
 
@@ -85,7 +83,7 @@ fn plain(value: &FieldValue) -> Value {
 }
 
 fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
-    Value::Map(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect::<BTreeMap<_, _>>())
+    Value::Map(entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
 fn text(content: impl Into<String>) -> Value {

@@ -3,11 +3,11 @@
 //! Purpose: what the evaluator walks.
 //! Invariant: long chains (`1+1+…`, `a and b and …`, `#a.b.c…`, `- - -1`) are flat, so that depth comes from brackets
 //! and ternaries only, which the parser bounds.
-//! Never: holds a construct that the evaluator can't compute.
+//! Never: holds a type, a constructor or a bean; where one was written stands the refusal.
 
 use std::ops::Range;
 
-use super::methods::Method;
+use super::error::{ExprError, Fault};
 use super::pattern::Pattern;
 use super::value::Value;
 
@@ -22,17 +22,25 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) enum NodeKind {
     Literal(Value),
+    /// `#name`
     Variable(String),
+    /// `#root`
+    Root,
+    /// What the expression is applied to here: the item in a selection, else the root. `#this`, and what stands before
+    /// a name or a bracket that begins an expression.
+    Active,
     List(Vec<Node>),
+    /// Keys and values.
+    Map(Vec<(MapKey, Node)>),
     /// The last operator is applied first.
     Unary {
-        ops: Vec<Unary>,
+        ops: Vec<(Unary, usize)>,
         operand: Box<Node>,
     },
     /// From left to right.
     Arithmetic {
         first: Box<Node>,
-        rest: Vec<(Arithmetic, Node)>,
+        rest: Vec<(Arithmetic, usize, Node)>,
     },
     Equal {
         negated: bool,
@@ -44,15 +52,17 @@ pub(super) enum NodeKind {
         left: Box<Node>,
         right: Box<Node>,
     },
+    /// The operator stands at `at`.
     Between {
         left: Box<Node>,
         range: Box<Node>,
+        at: Range<usize>,
     },
     /// `compiled` where the pattern is a literal.
     Matches {
         left: Box<Node>,
         pattern: Box<Node>,
-        compiled: Option<Pattern>,
+        compiled: Option<Result<Pattern, Fault>>,
     },
     And(Vec<Node>),
     Or(Vec<Node>),
@@ -70,6 +80,21 @@ pub(super) enum NodeKind {
         start: Box<Node>,
         steps: Vec<Access>,
     },
+    /// `#f(1)`: there are no functions.
+    Function {
+        name: String,
+        arguments: Vec<Node>,
+    },
+    /// A part of SpEL that is refused where it is reached.
+    Refused(ExprError),
+}
+
+/// A key of an inline map.
+#[derive(Debug)]
+pub(super) enum MapKey {
+    /// `{name: …}`
+    Name(String),
+    Computed(Node),
 }
 
 /// A prefix operator.
@@ -80,7 +105,7 @@ pub(super) enum Unary {
     Minus,
 }
 
-/// `+ - * / %`
+/// `+ - * / % ^`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Arithmetic {
     Add,
@@ -88,6 +113,7 @@ pub(super) enum Arithmetic {
     Multiply,
     Divide,
     Remainder,
+    Power,
 }
 
 impl Arithmetic {
@@ -98,6 +124,7 @@ impl Arithmetic {
             Self::Multiply => '*',
             Self::Divide => '/',
             Self::Remainder => '%',
+            Self::Power => '^',
         }
     }
 }
@@ -124,11 +151,29 @@ pub(super) struct Access {
 #[derive(Debug)]
 pub(super) enum AccessKind {
     Property(String),
-    /// `[name]`: the literal key of a map.
+    /// `[name]`: the literal key of a map; of anything else, the property of the root that is its index.
     Key(String),
     Index(Node),
     Call {
-        method: Method,
+        name: String,
         arguments: Vec<Node>,
     },
+    Select {
+        which: Which,
+        criteria: Node,
+    },
+    Project(Node),
+    /// `.#name`: whatever stands before it does not matter, unless it is `#this`.
+    Other(Node),
+}
+
+/// Which items of a selection are wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Which {
+    /// `?[…]`
+    All,
+    /// `^[…]`
+    First,
+    /// `$[…]`
+    Last,
 }

@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use rust_decimal::Decimal;
 use vocab::{FieldName, FieldType, FieldValue};
 
+use super::decimal::Decimal;
 use super::error::{ErrorKind, ExprError, Fault};
 use super::value::Value;
 use crate::blueprint::FieldDecl;
@@ -33,7 +33,7 @@ pub fn object_value(fields: &[FieldDecl], values: &BTreeMap<FieldName, FieldValu
             .map_err(|fault| Fault::new(fault.kind, format!("field {}: {}", field.name, fault.message)).at(&(0..0)))?;
         object.insert(field.name.as_str().to_owned(), value);
     }
-    Ok(Value::Map(object))
+    Ok(Value::Map(object.into()))
 }
 
 fn convert(field_type: FieldType, value: &FieldValue) -> Result<Value, Fault> {
@@ -76,7 +76,7 @@ fn decimal(text: &str) -> Option<Decimal> {
     let body = text.strip_prefix('-').unwrap_or(text);
     let (integer, fraction) = body.split_once('.').unwrap_or((body, "0"));
     let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
-    if digits(integer) && digits(fraction) { Decimal::from_str_exact(text).ok() } else { None }
+    if digits(integer) && digits(fraction) { text.parse().ok() } else { None }
 }
 
 fn shown(value: &FieldValue) -> String {

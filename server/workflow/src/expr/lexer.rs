@@ -162,7 +162,8 @@ impl Lexer {
                 }
                 None => {
                     let message = format!("the text that begins with {quote} has no end; close it with {quote}");
-                    return Err(Fault::new(ErrorKind::Syntax, message).at(&(start..self.chars.len())));
+                    let code = if quote == '"' { "EL1045E" } else { "EL1046E" };
+                    return Err(Fault::new(ErrorKind::Syntax, message).code(code).at(&(start..self.chars.len())));
                 }
             }
         }
@@ -202,23 +203,25 @@ impl Lexer {
             let digits = if matches!(self.chars.get(end + 1), Some('+' | '-')) { end + 2 } else { end + 1 };
             number_end = self.digits_end(digits);
             if number_end == digits {
-                return Err(self.bad_number(start, digits, "an exponent needs digits, as in 1e3"));
+                return Err(self.bad_number(start, digits, "EL1040E", "an exponent needs digits, as in 1e3"));
             }
             end = number_end;
             real = true;
         }
         match self.chars.get(end) {
             Some('f' | 'F') => {
-                let message =
-                    format!("{} is a float; write {} without f", self.text(start, end + 1), self.text(start, end));
-                return Err(Fault::new(ErrorKind::Unsupported, message).at(&(start..end + 1)));
+                let Ok(value) = self.text(start, number_end).parse::<f32>() else {
+                    return Err(self.bad_number(start, end, "EL1040E", "this is no number"));
+                };
+                self.push(Kind::Literal(Value::Float(value)), start, end + 1);
+                return Ok(());
             }
             Some('d' | 'D') => {
                 real = true;
                 end += 1;
             }
             Some('l' | 'L') if real => {
-                return Err(self.bad_number(start, end + 1, "a number with a point can't end in L"));
+                return Err(self.bad_number(start, end + 1, "EL1041E", "a number with a point can't end in L"));
             }
             _ => {}
         }
@@ -230,7 +233,7 @@ impl Lexer {
                 self.push(Kind::Literal(Value::Double(value)), start, end);
                 Ok(())
             }
-            Err(_) => Err(self.bad_number(start, end, "this is no number")),
+            Err(_) => Err(self.bad_number(start, end, "EL1040E", "this is no number")),
         }
     }
 
@@ -242,7 +245,7 @@ impl Lexer {
                     self.push(Kind::Literal(Value::Long(value)), start, end + 1);
                     Ok(())
                 }
-                Err(_) => Err(self.bad_number(start, end + 1, "this doesn't fit into 64 bits")),
+                Err(_) => Err(self.bad_number(start, end + 1, "EL1036E", "this doesn't fit into 64 bits")),
             };
         }
         match i32::from_str_radix(&text, radix) {
@@ -250,13 +253,17 @@ impl Lexer {
                 self.push(Kind::Literal(Value::Int(value)), start, end);
                 Ok(())
             }
-            Err(_) if text.is_empty() => Err(self.bad_number(start, end, "hexadecimal digits must follow 0x")),
-            Err(_) => Err(self.bad_number(start, end, "a whole number above 2147483647 needs an L at its end")),
+            Err(_) if text.is_empty() => {
+                Err(self.bad_number(start, end, "EL1035E", "hexadecimal digits must follow 0x"))
+            }
+            Err(_) => {
+                Err(self.bad_number(start, end, "EL1035E", "a whole number above 2147483647 needs an L at its end"))
+            }
         }
     }
 
-    fn bad_number(&self, start: usize, end: usize, why: &str) -> ExprError {
-        Fault::new(ErrorKind::Syntax, format!("`{}`: {why}", self.text(start, end))).at(&(start..end))
+    fn bad_number(&self, start: usize, end: usize, code: &'static str, why: &str) -> ExprError {
+        Fault::new(ErrorKind::Syntax, format!("`{}`: {why}", self.text(start, end))).code(code).at(&(start..end))
     }
 }
 
@@ -300,10 +307,12 @@ fn symbol(c: char, next: char) -> Result<(Kind, usize), Fault> {
         ('}', _) => one(Kind::RBrace),
         ('#', _) => one(Kind::Hash),
         ('@', _) => one(Kind::At),
-        ('|', _) => Err(Fault::new(ErrorKind::Syntax, "a single | is no operator; write || or or")),
+        ('|', _) => Err(Fault::new(ErrorKind::Syntax, "a single | is no operator; write || or or").code("EL1069E")),
+        ('\\', _) => Err(Fault::new(ErrorKind::Syntax, "a \\ has no meaning outside of '…'").code("EL1065E")),
         _ => Err(Fault::new(
             ErrorKind::Syntax,
             format!("the character `{}` has no meaning in an expression; put text in '…'", c.escape_debug()),
-        )),
+        )
+        .code("EL1082E")),
     }
 }

@@ -12,7 +12,7 @@ use super::error::{ErrorKind, ExprError, Fault};
 use super::lexer::{Kind, Token, tokens};
 use super::pattern::Pattern;
 use super::value::Value;
-use super::{Reference, SOURCE_UNITS_MAX};
+use super::{Reference, SOURCE_UNITS_MAX, stack};
 
 /// Nested brackets.
 pub(super) const DEPTH_MAX: usize = 100;
@@ -20,30 +20,52 @@ pub(super) const DEPTH_MAX: usize = 100;
 pub(super) const TERNARIES_MAX: usize = 500;
 
 /// Parses a whole expression.
-pub(super) fn parse(source: &str) -> Result<(Node, Vec<Reference>), ExprError> {
+pub(super) fn parse(source: &str) -> Result<Parsed, ExprError> {
     let units = source.encode_utf16().count();
     if units > SOURCE_UNITS_MAX {
         let message = format!("the expression has {units} characters; at most {SOURCE_UNITS_MAX} are allowed");
-        return Err(Fault::new(ErrorKind::Limit, message).at(&(0..1)));
+        return Err(Fault::new(ErrorKind::Limit, message).code("EL1079E").at(&(0..1)));
     }
-    let mut parser = Parser { tokens: tokens(source)?, at: 0, depth: 0, references: Vec::new() };
+    let tokens = tokens(source)?;
+    let depth = stack::depth(&tokens);
+    stack::with_room(depth, || parse_tokens(tokens, depth))
+}
+
+fn parse_tokens(tokens: Vec<Token>, depth: usize) -> Result<Parsed, ExprError> {
+    let mut parser = Parser { tokens, at: 0, depth: 0, items_depth: 0, references: Vec::new(), refusal: None };
     if parser.peek().kind == Kind::End {
-        return Err(
-            parser.error(ErrorKind::Syntax, "the expression is empty; write a condition such as #object.fldX > 0")
-        );
+        return Err(Fault::new(
+            ErrorKind::Syntax,
+            "the expression is empty; write a condition such as #object.fldX > 0",
+        )
+        .code("IllegalArgumentException")
+        .at(&parser.peek().span));
     }
     let node = parser.expression()?;
     if parser.peek().kind != Kind::End {
         return Err(parser.leftover());
     }
-    Ok((node, parser.references))
+    Ok(Parsed { root: node, depth, references: parser.references, refusal: parser.refusal })
+}
+
+/// What the parser found.
+pub(super) struct Parsed {
+    pub(super) root: Node,
+    /// How deep its brackets nest.
+    pub(super) depth: usize,
+    pub(super) references: Vec<Reference>,
+    /// The first part that is no part of the language for blueprints, although SpEL's grammar has it.
+    pub(super) refusal: Option<ExprError>,
 }
 
 pub(super) struct Parser {
     pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
     depth: usize,
+    /// Selections and projections around the place: in them a bare name means the item's.
+    pub(super) items_depth: usize,
     pub(super) references: Vec<Reference>,
+    refusal: Option<ExprError>,
 }
 
 /// What waits for the value of the expression being read.
@@ -83,8 +105,25 @@ impl Parser {
     pub(super) fn expect(&mut self, kind: &Kind, written: &str) -> Result<Token, ExprError> {
         match self.take_if(kind) {
             Some(token) => Ok(token),
-            None => Err(self.error(ErrorKind::Syntax, &format!("`{written}` is missing before {}", self.found()))),
+            None => Err(self.missing(written)),
         }
+    }
+
+    fn missing(&self, written: &str) -> ExprError {
+        let code = if self.peek().kind == Kind::End { "EL1044E" } else { "EL1043E" };
+        let message = format!("`{written}` is missing before {}", self.found());
+        Fault::new(ErrorKind::Syntax, message).code(code).at(&self.peek().span)
+    }
+
+    /// Notes a part that SpEL has and blueprints don't; the node fails when it is evaluated.
+    pub(super) fn refuse(&mut self, fault: Fault, span: &Range<usize>) -> NodeKind {
+        self.note_refusal(fault.clone(), span);
+        NodeKind::Refused(fault.at(span))
+    }
+
+    /// Notes it where the evaluation itself finds the mistake.
+    pub(super) fn note_refusal(&mut self, fault: Fault, span: &Range<usize>) {
+        self.refusal.get_or_insert_with(|| fault.at(span));
     }
 
     /// An error at the next token.
@@ -134,6 +173,7 @@ impl Parser {
             | Kind::Amp
             | Kind::Project
             | Kind::Select => true,
+            _ if token.is_word() => true,
             Kind::Eq | Kind::Ne | Kind::Lt | Kind::Le | Kind::Gt | Kind::Ge => false,
             Kind::Star | Kind::Div | Kind::Mod | Kind::Power | Kind::AndAnd | Kind::OrOr | Kind::Assign => false,
             Kind::Question | Kind::Elvis | Kind::SafeNav | Kind::Colon | Kind::Dot | Kind::Comma => false,
@@ -171,7 +211,7 @@ impl Parser {
                     waiting.push(Waiting::Elvis { value });
                     continue;
                 }
-                Kind::Assign => return Err(self.assignment()),
+                Kind::Assign => value = self.assignment(&value)?,
                 _ => {}
             }
             loop {
@@ -200,7 +240,7 @@ impl Parser {
     /// A value that may be left out before and behind `?` and `?:`, and is null then.
     fn or_null(&mut self) -> Result<Node, ExprError> {
         let after_elvis = self.at > 0 && self.tokens.get(self.at - 1).is_some_and(|token| token.kind == Kind::Elvis);
-        let left_out = matches!(self.peek().kind, Kind::Question | Kind::Elvis)
+        let left_out = matches!(self.peek().kind, Kind::Question | Kind::Elvis | Kind::Assign)
             || (after_elvis && !Self::begins_operand(self.peek()));
         if left_out {
             let at = self.peek().span.start;
@@ -209,17 +249,19 @@ impl Parser {
         self.or()
     }
 
-    fn assignment(&mut self) -> ExprError {
-        if Self::begins_operand(self.peek_at(1)) || self.peek_at(1).kind == Kind::Not {
-            return self.error(ErrorKind::Assign, "expressions can't assign; compare with ==");
-        }
-        self.take();
-        self.no_operand("=")
+    /// `left = …`, which is read to its end and refused.
+    fn assignment(&mut self, left: &Node) -> Result<Node, ExprError> {
+        let operator = self.operator()?;
+        let value = self.or()?;
+        let fault = Fault::new(ErrorKind::Assign, "expressions can't assign; compare with ==");
+        let kind = self.refuse(fault, &operator.span);
+        Ok(Node { kind, span: operator.span.start.max(left.span.start)..value.span.end })
     }
 
-    fn no_operand(&self, operator: &str) -> ExprError {
-        let message = format!("a value is missing between `{operator}` and {}", self.found());
-        self.error(ErrorKind::Syntax, &message)
+    fn no_operand(&self, operator: &Token) -> ExprError {
+        let message = format!("a value is missing between `{}` and {}", operator.text, self.found());
+        let code = if operator.kind == Kind::Not { "EL1044E" } else { "EL1042E" };
+        Fault::new(ErrorKind::Syntax, message).code(code).at(&operator.span)
     }
 
     fn or(&mut self) -> Result<Node, ExprError> {
@@ -243,7 +285,7 @@ impl Parser {
     /// Takes a binary operator, behind which a value must begin.
     fn operator(&mut self) -> Result<Token, ExprError> {
         let token = self.take();
-        if Self::begins_operand(self.peek()) { Ok(token) } else { Err(self.no_operand(&token.text)) }
+        if Self::begins_operand(self.peek()) { Ok(token) } else { Err(self.no_operand(&token)) }
     }
 
     fn relation(&mut self) -> Result<Node, ExprError> {
@@ -259,17 +301,23 @@ impl Parser {
             Kind::Ident if self.is_word("between") => Some(Relation::Between),
             Kind::Ident if self.is_word("matches") => Some(Relation::Matches),
             Kind::Ident if self.is_word("instanceof") => {
-                return Err(
-                    self.error(ErrorKind::Forbidden, "instanceof is not part of the language; there are no types")
-                );
+                self.operator()?;
+                let right = self.sum()?;
+                let span = left.span.start..right.span.end;
+                let message = "instanceof is not part of the language; there are no types";
+                let kind = self.refuse(Fault::new(ErrorKind::Forbidden, message), &span);
+                return Ok(Node { kind, span });
             }
             _ => None,
         };
         let Some(relation) = relation else { return Ok(left) };
-        self.operator()?;
+        let operator = self.operator()?;
         let right = self.sum()?;
-        let span = left.span.start..right.span.end;
-        let kind = relation.node(left, right)?;
+        let (span, pattern_span) = (left.span.start..right.span.end, right.span.clone());
+        let kind = relation.node(left, right, operator.span);
+        if let NodeKind::Matches { compiled: Some(Err(fault)), .. } = &kind {
+            self.note_refusal(fault.clone(), &pattern_span);
+        }
         Ok(Node { kind, span })
     }
 
@@ -280,10 +328,17 @@ impl Parser {
             let op = match self.peek().kind {
                 Kind::Plus => Arithmetic::Add,
                 Kind::Minus => Arithmetic::Subtract,
+                Kind::Inc => {
+                    // The original reads `2 ^ 3 ++ 4` and drops the 4.
+                    let operator = self.operator()?;
+                    self.product()?;
+                    self.note_refusal(step_fault(&operator.text), &operator.span);
+                    continue;
+                }
                 _ => return Ok(chain(first, rest)),
             };
-            self.operator()?;
-            rest.push((op, self.product()?));
+            let operator = self.operator()?;
+            rest.push((op, operator.span.start, self.product()?));
         }
     }
 
@@ -297,61 +352,66 @@ impl Parser {
                 Kind::Mod => Arithmetic::Remainder,
                 _ => return Ok(chain(first, rest)),
             };
-            self.operator()?;
-            rest.push((op, self.power()?));
+            let operator = self.operator()?;
+            rest.push((op, operator.span.start, self.power()?));
         }
     }
 
-    /// Where `^`, `++` and `--` would stand.
+    /// `unary ^ unary`, once; or `unary ++`, which is refused.
     fn power(&mut self) -> Result<Node, ExprError> {
         let node = self.unary()?;
         match self.peek().kind {
-            Kind::Power if Self::begins_operand(self.peek_at(1)) => {
-                Err(self.error(ErrorKind::Unsupported, "^ (power) is not available in this version; multiply"))
+            Kind::Power => {
+                let operator = self.operator()?;
+                let right = self.unary()?;
+                Ok(chain(node, vec![(Arithmetic::Power, operator.span.start, right)]))
             }
-            Kind::Inc | Kind::Dec => Err(self.step_operator()),
+            Kind::Inc | Kind::Dec => {
+                let token = self.take();
+                let span = node.span.start..token.span.end;
+                let kind = self.refuse(step_fault(&token.text), &token.span);
+                Ok(Node { kind, span })
+            }
             _ => Ok(node),
         }
-    }
-
-    /// The error for a `++` or `--` that stands where an operator may stand.
-    fn step_operator(&self) -> ExprError {
-        let sign = self.peek().text.clone();
-        if Self::begins_operand(self.peek_at(1)) {
-            let half = sign.get(..1).unwrap_or_default();
-            return self
-                .error(ErrorKind::Syntax, &format!("`{sign}` is no operator between values; write `{half} {half}`"));
-        }
-        self.error(ErrorKind::Assign, &format!("expressions can't change values; `{sign}` is not part of the language"))
     }
 
     fn unary(&mut self) -> Result<Node, ExprError> {
         let start = self.peek().span.start;
         let mut ops = Vec::new();
+        let mut step = None;
         loop {
             let op = match self.peek().kind {
                 Kind::Not => Unary::Not,
                 Kind::Plus => Unary::Plus,
                 Kind::Minus => Unary::Minus,
                 Kind::Inc | Kind::Dec => {
-                    let kind =
-                        if Self::begins_operand(self.peek_at(1)) { ErrorKind::Assign } else { ErrorKind::Syntax };
-                    let message =
-                        format!("expressions can't change values; `{}` is not part of the language", self.peek().text);
-                    return Err(self.error(kind, &message));
+                    let token = self.operator()?;
+                    step.get_or_insert(token);
+                    continue;
                 }
                 _ => break,
             };
-            self.operator()?;
-            ops.push(op);
+            let token = self.operator()?;
+            ops.push((op, token.span.start));
         }
         let operand = self.primary()?;
+        let span = start..operand.span.end;
+        if let Some(token) = step {
+            let kind = self.refuse(step_fault(&token.text), &token.span);
+            return Ok(Node { kind, span });
+        }
         if ops.is_empty() {
             return Ok(operand);
         }
-        let span = start..operand.span.end;
         Ok(Node { kind: NodeKind::Unary { ops, operand: Box::new(operand) }, span })
     }
+}
+
+fn step_fault(sign: &str) -> Fault {
+    let code = if sign == "++" { "EL1066E" } else { "EL1067E" };
+    let message = format!("expressions can't change values; `{sign}` is not part of the language");
+    Fault::new(ErrorKind::Assign, message).code(code)
 }
 
 enum Relation {
@@ -362,22 +422,20 @@ enum Relation {
 }
 
 impl Relation {
-    fn node(self, left: Node, right: Node) -> Result<NodeKind, ExprError> {
+    fn node(self, left: Node, right: Node, at: Range<usize>) -> NodeKind {
         let left = Box::new(left);
-        Ok(match self {
+        match self {
             Self::Equal { negated } => NodeKind::Equal { negated, left, right: Box::new(right) },
             Self::Order(op) => NodeKind::Order { op, left, right: Box::new(right) },
-            Self::Between => NodeKind::Between { left, range: Box::new(right) },
+            Self::Between => NodeKind::Between { left, range: Box::new(right), at },
             Self::Matches => {
                 let compiled = match &right.kind {
-                    NodeKind::Literal(Value::Text(source)) => {
-                        Some(Pattern::new(source).map_err(|fault| fault.at(&right.span))?)
-                    }
+                    NodeKind::Literal(Value::Text(source)) => Some(Pattern::new(source)),
                     _ => None,
                 };
                 NodeKind::Matches { left, pattern: Box::new(right), compiled }
             }
-        })
+        }
     }
 }
 
@@ -391,8 +449,8 @@ fn joined(mut nodes: Vec<Node>, kind: fn(Vec<Node>) -> NodeKind) -> Node {
     }
 }
 
-fn chain(first: Node, rest: Vec<(Arithmetic, Node)>) -> Node {
-    let Some((_, last)) = rest.last() else { return first };
+fn chain(first: Node, rest: Vec<(Arithmetic, usize, Node)>) -> Node {
+    let Some((.., last)) = rest.last() else { return first };
     let span: Range<usize> = first.span.start..last.span.end;
     Node { kind: NodeKind::Arithmetic { first: Box::new(first), rest }, span }
 }

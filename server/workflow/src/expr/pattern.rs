@@ -12,8 +12,12 @@ use super::error::{ErrorKind, Fault};
 
 /// Longest pattern, in characters (the limit of Spring 7).
 pub(super) const PATTERN_CHARS_MAX: usize = 1_000;
-/// Text characters × pattern characters of one match.
-const MATCH_COST_MAX: usize = 300_000;
+/// Characters of text that a pattern with two or more open repeats (`.*.*`) may meet. Such patterns are where the
+/// original gives up after 1,000,000 steps, earlier or later depending on the text; here the cost is linear, but what
+/// the original refuses must not pass for a match.
+const OPEN_TEXT_CHARS_MAX: usize = 10_000;
+/// Open repeats from which on that holds.
+const OPEN_REPEATS: usize = 2;
 /// Size of a compiled pattern, in bytes.
 const COMPILED_BYTES_MAX: usize = 1 << 20;
 /// Nested groups.
@@ -28,24 +32,44 @@ const SPACE: &str = "\\t\\n\\x0B\\x0C\\r ";
 pub(super) struct Pattern {
     regex: Regex,
     chars: usize,
+    open_repeats: usize,
 }
 
 impl Pattern {
-    /// Compiles a Java pattern.
+    /// Compiles a Java pattern that is to match whole texts.
     pub(super) fn new(source: &str) -> Result<Self, Fault> {
+        Self::compile(source, true)
+    }
+
+    /// Compiles a Java pattern that is to be looked for inside of texts.
+    pub(super) fn searching(source: &str) -> Result<Self, Fault> {
+        Self::compile(source, false)
+    }
+
+    fn compile(source: &str, whole: bool) -> Result<Self, Fault> {
         let chars: Vec<char> = source.chars().collect();
-        if chars.len() > PATTERN_CHARS_MAX {
+        if source.encode_utf16().count() > PATTERN_CHARS_MAX {
             let message =
                 format!("the pattern has {} characters; at most {PATTERN_CHARS_MAX} are allowed", chars.len());
-            return Err(Fault::new(ErrorKind::Limit, message));
+            return Err(Fault::new(ErrorKind::Limit, message).code("EL1077E"));
         }
         let length = chars.len();
-        let mut translation = Translation { chars, at: 0, out: String::new(), any_line: false, fold: false, depth: 0 };
+        let mut translation = Translation {
+            chars,
+            at: 0,
+            out: String::new(),
+            any_line: false,
+            fold: false,
+            lines: false,
+            whole,
+            depth: 0,
+            open_repeats: 0,
+        };
         translation.flags()?;
         translation.run()?;
-        let anchored = format!("\\A(?:{})\\z", translation.out);
+        let anchored = if whole { format!("\\A(?:{})\\z", translation.out) } else { translation.out };
         match RegexBuilder::new(&anchored).size_limit(COMPILED_BYTES_MAX).nest_limit(200).build() {
-            Ok(regex) => Ok(Self { regex, chars: length }),
+            Ok(regex) => Ok(Self { regex, chars: length, open_repeats: translation.open_repeats }),
             Err(regex::Error::CompiledTooBig(_)) => {
                 Err(Fault::new(ErrorKind::Limit, format!("the pattern `{source}` is too big; use smaller repeats")))
             }
@@ -53,16 +77,87 @@ impl Pattern {
         }
     }
 
+    /// What a match costs: text × pattern.
+    pub(super) fn work(&self, text: &str) -> u64 {
+        u64::try_from(text.len().saturating_mul(self.chars.max(1)) / 32).unwrap_or(u64::MAX)
+    }
+
+    fn check_length(&self, text: &str) -> Result<(), Fault> {
+        if self.open_repeats < OPEN_REPEATS || text.len() <= OPEN_TEXT_CHARS_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "a pattern with {OPEN_REPEATS} or more of * and + is for texts of at most {OPEN_TEXT_CHARS_MAX} bytes, not {}",
+            text.len()
+        );
+        Err(Fault::new(ErrorKind::Limit, message).code("EL1073E"))
+    }
+
     /// Whether the whole text matches.
     pub(super) fn matches(&self, text: &str) -> Result<bool, Fault> {
-        let cost = text.chars().count().saturating_mul(self.chars.max(1));
-        if cost > MATCH_COST_MAX {
-            let message =
-                format!("matching costs {cost} steps (characters of text × pattern); at most {MATCH_COST_MAX}");
-            return Err(Fault::new(ErrorKind::Limit, message));
-        }
+        self.check_length(text)?;
         Ok(self.regex.is_match(text))
     }
+
+    /// Where it is found, from left to right.
+    pub(super) fn found(&self, text: &str) -> Result<Vec<std::ops::Range<usize>>, Fault> {
+        self.check_length(text)?;
+        Ok(self.regex.find_iter(text).map(|found| found.range()).collect())
+    }
+
+    /// `replaceAll` or `replaceFirst`; `$1` and `\\` as in Java.
+    pub(super) fn replaced(&self, text: &str, with: &str, all: bool, bytes_max: usize) -> Result<String, Fault> {
+        self.check_length(text)?;
+        let mut out = String::new();
+        let mut from = 0;
+        for captures in self.regex.captures_iter(text).take(if all { usize::MAX } else { 1 }) {
+            let Some(whole) = captures.get(0) else { continue };
+            out.push_str(text.get(from..whole.start()).unwrap_or_default());
+            insert_replacement(&mut out, with, &captures)?;
+            from = whole.end();
+            if out.len() > bytes_max {
+                return Err(Fault::new(ErrorKind::Limit, format!("the text would be longer than {bytes_max} bytes")));
+            }
+        }
+        out.push_str(text.get(from..).unwrap_or_default());
+        Ok(out)
+    }
+}
+
+fn insert_replacement(out: &mut String, with: &str, captures: &regex::Captures<'_>) -> Result<(), Fault> {
+    let bad = |what: &str| {
+        let message = format!("{what} in the replacement; $ and \\ stand for groups and are written \\$ and \\\\");
+        Err(Fault::new(ErrorKind::Argument, message).code("IllegalArgumentException"))
+    };
+    let mut chars = with.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => match chars.next() {
+                Some(c) => out.push(c),
+                None => return bad("a lonely \\"),
+            },
+            '$' => {
+                let Some(first) = chars.next().and_then(|c| c.to_digit(10)) else {
+                    return bad("a $ without a number");
+                };
+                let mut group = usize::try_from(first).unwrap_or(0);
+                if group >= captures.len() {
+                    return bad("a group that the pattern lacks");
+                }
+                while let Some(digit) = chars.peek().and_then(|c| c.to_digit(10)) {
+                    let longer = group * 10 + usize::try_from(digit).unwrap_or(0);
+                    if longer >= captures.len() {
+                        break;
+                    }
+                    group = longer;
+                    chars.next();
+                }
+                out.push_str(captures.get(group).map_or("", |found| found.as_str()));
+            }
+            c => out.push(c),
+        }
+    }
+    Ok(())
 }
 
 struct Translation {
@@ -73,7 +168,13 @@ struct Translation {
     any_line: bool,
     /// `(?i)`
     fold: bool,
+    /// `(?m)`
+    lines: bool,
+    /// Whether the pattern must match whole texts.
+    whole: bool,
     depth: usize,
+    /// `*`, `+` and `{n,}` so far.
+    open_repeats: usize,
 }
 
 impl Translation {
@@ -92,12 +193,16 @@ impl Translation {
 
     /// Flags are understood at the very beginning only.
     fn flags(&mut self) -> Result<(), Fault> {
-        while self.peek(0) == Some('(') && self.peek(1) == Some('?') && matches!(self.peek(2), Some('i' | 's')) {
+        while self.peek(0) == Some('(')
+            && self.peek(1) == Some('?')
+            && matches!(self.peek(2), Some('i' | 's' | 'm' | 'u' | 'U'))
+        {
             let mut ahead = 2;
             loop {
                 match self.peek(ahead) {
                     Some('i') => self.fold = true,
                     Some('s') => self.any_line = true,
+                    Some('m') => self.lines = true,
                     Some(')') => break,
                     _ => return Err(self.unsupported("this flag")),
                 }
@@ -146,15 +251,17 @@ impl Translation {
                     true
                 }
                 '^' => {
-                    self.literal_out("\\A");
+                    // In lines, Java's ^ does not stand behind a line end that ends the text; that can't be seen from
+                    // here, but only an empty last line could tell the difference.
+                    self.literal_out(if self.lines { "(?mR:^)" } else { "\\A" });
                     false
                 }
                 '$' => {
                     // Java's $ also stands before a last line end; at the end of the pattern that can't be seen.
-                    if self.at + 1 != self.chars.len() {
+                    if !self.lines && (self.at + 1 != self.chars.len() || !self.whole) {
                         return Err(self.unsupported("$ inside the pattern"));
                     }
-                    self.literal_out("\\z");
+                    self.literal_out(if self.lines { "(?mR:$)" } else { "\\z" });
                     false
                 }
                 '\\' => {
@@ -184,7 +291,7 @@ impl Translation {
             return Err(Fault::new(ErrorKind::Limit, format!("groups are nested deeper than {GROUPS_DEPTH_MAX}")));
         }
         if self.peek(1) != Some('?') {
-            self.literal_out("(?:");
+            self.literal_out(if self.whole { "(?:" } else { "(" });
             return Ok(());
         }
         match (self.peek(2), self.peek(3)) {
@@ -198,6 +305,10 @@ impl Translation {
                     return Err(self.invalid("a group's name has no end"));
                 }
                 self.at += ahead + 1;
+                if !self.whole {
+                    self.out.push('(');
+                    return Ok(());
+                }
             }
             _ => return Err(self.unsupported("this kind of group")),
         }
@@ -226,9 +337,13 @@ impl Translation {
             self.at += rest.chars().count() + 2;
             self.out.push_str(&match high {
                 Some(high) => format!("{{{low},{high}}}"),
-                None => format!("{{{low},}}"),
+                None => {
+                    self.open_repeats += 1;
+                    format!("{{{low},}}")
+                }
             });
         } else {
+            self.open_repeats += usize::from(c != '?');
             self.at += 1;
             self.out.push(c);
         }
@@ -262,9 +377,26 @@ impl Translation {
     }
 
     /// `\p{Alpha}` and its like, which are ASCII in Java; leaves the position on the closing brace.
-    fn posix(&mut self) -> Result<&'static str, Fault> {
+    fn posix(&mut self) -> Result<String, Fault> {
         let name: String = self.chars.iter().skip(self.at + 1).take_while(|c| **c != '}').collect();
         let class = match name.as_str() {
+            "{L" | "{IsL" => "\\p{L}",
+            "{Lu" | "{IsLu" if !self.fold => "\\p{Lu}",
+            "{Ll" | "{IsLl" if !self.fold => "\\p{Ll}",
+            "{N" | "{IsN" => "\\p{N}",
+            "{Nd" | "{IsNd" => "\\p{Nd}",
+            "{P" | "{IsP" => "\\p{P}",
+            "{S" | "{IsS" => "\\p{S}",
+            "{Z" | "{IsZ" => "\\p{Z}",
+            "{Sc" | "{IsSc" => "\\p{Sc}",
+            "{IsAlphabetic" => "\\p{Alphabetic}",
+            "{IsDigit" => "\\p{Nd}",
+            "{IsUppercase" if !self.fold => "\\p{Uppercase}",
+            "{IsLowercase" if !self.fold => "\\p{Lowercase}",
+            "{IsWhite_Space" => "\\p{White_Space}",
+            "{Punct" => "!-/:-@\\[-`{-~",
+            "{Blank" => " \\t",
+            "{Cntrl" => "\\x00-\\x1F\\x7F",
             "{Alpha" => "A-Za-z",
             "{Digit" => DIGIT,
             "{Alnum" => "A-Za-z0-9",
@@ -279,7 +411,7 @@ impl Translation {
             return Err(self.invalid("} is missing"));
         }
         self.at += 1;
-        Ok(class)
+        Ok(class.to_owned())
     }
 
     /// A single escaped character; takes it.
@@ -315,6 +447,18 @@ impl Translation {
 
     /// `[…]` without nested classes.
     fn class(&mut self) -> Result<(), Fault> {
+        let items = self.class_text()?;
+        self.out.push_str(&items);
+        Ok(())
+    }
+
+    /// Java and we agree on classes in classes and on `&&` between them, `[a-z&&[^b]]`, where everything to its left
+    /// is one operand.
+    fn class_text(&mut self) -> Result<String, Fault> {
+        self.depth += 1;
+        if self.depth > GROUPS_DEPTH_MAX {
+            return Err(Fault::new(ErrorKind::Limit, format!("classes are nested deeper than {GROUPS_DEPTH_MAX}")));
+        }
         self.at += 1;
         let mut items = String::new();
         let negated = self.peek(0) == Some('^');
@@ -327,17 +471,30 @@ impl Translation {
             match c {
                 ']' if !empty => break,
                 ']' => return Err(self.unsupported("] as first character of a class")),
-                '[' => return Err(self.unsupported("a class in a class")),
-                '&' if self.peek(1) == Some('&') => return Err(self.unsupported("&&")),
+                '[' => {
+                    let inner = self.class_text()?;
+                    items.push_str(&inner);
+                }
+                '&' if self.peek(1) == Some('&') => {
+                    let bare = empty || negated || self.peek(2) != Some('[');
+                    if bare {
+                        return Err(self.unsupported("&& other than [a-z&&[^b]]"));
+                    }
+                    self.at += 2;
+                    let inner = self.class_text()?;
+                    items.push_str("&&");
+                    items.push_str(&inner);
+                    if self.peek(0) != Some(']') {
+                        return Err(self.unsupported("&& other than [a-z&&[^b]]"));
+                    }
+                }
                 _ => self.class_item(&mut items)?,
             }
             empty = false;
         }
         self.at += 1;
-        self.out.push_str(if negated { "[^" } else { "[" });
-        self.out.push_str(&items);
-        self.out.push(']');
-        Ok(())
+        self.depth -= 1;
+        Ok(format!("{}{items}]", if negated { "[^" } else { "[" }))
     }
 
     fn class_item(&mut self, items: &mut String) -> Result<(), Fault> {
@@ -346,12 +503,23 @@ impl Translation {
                 Some('d') => Some(DIGIT),
                 Some('w') => Some(WORD),
                 Some('s') => Some(SPACE),
-                Some('D' | 'W' | 'S') => return Err(self.unsupported("a negated class in a class")),
+                Some(c @ ('D' | 'W' | 'S')) => {
+                    self.at += 2;
+                    let class = if c == 'D' {
+                        DIGIT
+                    } else if c == 'W' {
+                        WORD
+                    } else {
+                        SPACE
+                    };
+                    items.push_str(&format!("[^{class}]"));
+                    return Ok(());
+                }
                 Some('p') => {
                     self.at += 1;
                     let class = self.posix()?;
                     self.at += 1;
-                    items.push_str(class);
+                    items.push_str(&class);
                     return Ok(());
                 }
                 _ => None,

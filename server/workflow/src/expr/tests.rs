@@ -5,14 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
-use rust_decimal::Decimal;
 use vocab::{FieldName, FieldType, FieldValue};
 
-use super::{Env, ErrorKind, Expression, Value, object_value, typed_value};
+use super::{Decimal, Env, ErrorKind, Expression, Value, object_value, typed_value};
 use crate::blueprint::FieldDecl;
 
 fn decimal(text: &str) -> Value {
-    Value::Decimal(Decimal::from_str_exact(text).unwrap())
+    Value::Decimal(text.parse().unwrap())
 }
 
 fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
@@ -53,10 +52,10 @@ fn values_have_the_semantics_of_the_language() {
         ("#object[fldBelegart]", "text ER"),
         ("#object.tags[0]", "text eilig"),
         ("#object.tags.contains('eilig')", "boolean true"),
-        ("#object.missing", "Property 7"),
+        ("#object.missing", "Property 8"),
         ("#object['missing']", "null null"),
         ("#nobody", "null null"),
-        ("#object.fldSkontoBis.x", "Null 20"),
+        ("#object.fldSkontoBis.x", "Null 0"),
         ("#object.fldSkontoBis?.x", "null null"),
         ("'it''s'", "text it's"),
         ("\"a 'b'\"", "text a 'b'"),
@@ -87,7 +86,7 @@ fn values_have_the_semantics_of_the_language() {
         ("1 == '1'", "boolean false"),
         ("{10, 20}.contains(10.0)", "boolean false"),
         ("'Größe'.length()", "whole number 5"),
-        ("'x' * 1000000000", "Limit 0"),
+        ("'x' * 1000000000", "Limit 6"),
     ] {
         check(source, want);
     }
@@ -123,19 +122,15 @@ fn what_is_not_part_of_the_language_is_refused_with_its_place() {
     for (source, want) in [
         ("T(java.lang.Runtime).getRuntime()", "Forbidden 0"),
         ("1 + new String('a')", "Forbidden 4"),
-        ("@bean.run()", "Forbidden 0"),
+        ("@bean.run()", "Forbidden 1"),
         ("&factory", "Forbidden 0"),
-        ("#object instanceof T(String)", "Forbidden 8"),
+        ("#object instanceof T(String)", "Forbidden 19"),
         ("#object.fldBelegart = 'ER'", "Assign 20"),
         ("#value++", "Assign 6"),
         ("--#value", "Assign 0"),
-        ("1--1", "Syntax 1"),
+        ("1--1", "Syntax 3"),
         ("#object.tags.clear()", "Unsupported 13"),
         ("#object.getClass()", "Unsupported 8"),
-        ("#object.tags.?[#this == 1]", "Unsupported 13"),
-        ("#object.tags.![#this]", "Unsupported 13"),
-        ("{a: 1}", "Unsupported 1"),
-        ("2 ^ 3", "Unsupported 2"),
         ("fldBelegart == 'ER'", "Unsupported 0"),
         ("#f(1)", "Unsupported 0"),
         ("#this", "Unsupported 0"),
@@ -144,7 +139,7 @@ fn what_is_not_part_of_the_language_is_refused_with_its_place() {
         ("(1", "Syntax 2"),
         ("'abc", "Syntax 0"),
         ("", "Syntax 0"),
-        ("#object.", "Syntax 8"),
+        ("#object.", "Syntax 7"),
         ("a § b", "Syntax 2"),
     ] {
         check(source, want);
@@ -226,10 +221,17 @@ fn decimals_never_round_silently() {
     let env = Env::new()
         .with("a", decimal("79228162514264337593543950335"))
         .with("b", decimal("0.0000000000000000000000000001"));
-    for source in ["#a + 1", "#a * 2", "#a + #b", "#b * #b", "#a < 1e40"] {
-        let outcome = Expression::parse(source).unwrap().eval(&env);
-        assert_eq!(outcome.map_err(|error| error.kind), Err(ErrorKind::Precision), "{source}");
+    for (source, want) in [
+        ("#a + 1", "79228162514264337593543950336"),
+        ("#a + #b", "79228162514264337593543950335.0000000000000000000000000001"),
+        ("#b * #b", "1E-56"),
+        ("#a < 1e40", "true"),
+        ("#b / 3", "0E-28"),
+    ] {
+        assert_eq!(Expression::parse(source).unwrap().eval(&env).unwrap().to_string(), want, "{source}");
     }
+    let huge = Expression::parse("#a ^ 1000000").unwrap().eval(&env);
+    assert_eq!(huge.map_err(|error| error.kind), Err(ErrorKind::Limit));
 }
 
 proptest! {
@@ -259,7 +261,7 @@ proptest! {
 
     #[test]
     fn decimal_sums_are_exact(a in -1_000_000_000_i64..1_000_000_000, b in -1_000_000_000_i64..1_000_000_000, s in 0_u32..6, t in 0_u32..6) {
-        let (x, y) = (Decimal::new(a, s), Decimal::new(b, t));
+        let (x, y): (Decimal, Decimal) = (rust_decimal::Decimal::new(a, s).into(), rust_decimal::Decimal::new(b, t).into());
         let env = Env::new().with("x", Value::Decimal(x)).with("y", Value::Decimal(y));
         let value = Expression::parse("#x + #y - #y == #x and #x * #y == #y * #x").unwrap().eval_bool(&env);
         prop_assert_eq!(value, Ok(true));

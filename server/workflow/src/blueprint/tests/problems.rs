@@ -132,7 +132,7 @@ fn with_when(when: &str) -> String {
 fn expressions_are_checked_at_their_own_column() {
     parse(&with_when("\"#object.fldBetrag > 5\"")).unwrap();
     for (when, want) in [
-        ("\"#object.fldBetrag >¦\"", "expression"),
+        ("\"#object.fldBetrag ¦>\"", "expression"),
         ("\"#object.fldBetrag > 5 and #object.¦fldBetrug > 5\"", "unknown-field"),
         ("'#object[''¦fldBetrug''] > 5'", "unknown-field"),
         ("'''ä'' == #object[''¦fldBetrug'']'", "unknown-field"),
@@ -140,7 +140,7 @@ fn expressions_are_checked_at_their_own_column() {
         ("\"¦#objekt.fldBetrag > 5\"", "unknown-variable"),
         ("\"¦#value > 5\"", "unknown-variable"),
         ("\"¦#object == null\"", "expression"),
-        ("\"#object.fldBetrag¦.length > 5\"", "expression"),
+        ("\"#object.fldBetrag.¦length > 5\"", "expression"),
         ("\"¦T(java.lang.Runtime)\"", "expression"),
         ("\"#object.fldBelegNr matches ¦'('\"", "expression"),
         ("¦[]", "wrong-type"),
@@ -153,7 +153,7 @@ fn expressions_are_checked_at_their_own_column() {
     let quoted = folded.replace(">-\n          #object", "\"#object").replace("> 1\n", "> 1\"\n");
     check_marked(&conditions(&quoted), &["unknown-field"]);
     // Without quotes, # after a space begins a comment.
-    let comment = folded.replace(">-\n          #object.fldBetrag > 5", "1 == 1 and¦ #object.fldBetrag > 5");
+    let comment = folded.replace(">-\n          #object.fldBetrag > 5", "1 == 1 ¦and #object.fldBetrag > 5");
     let comment = comment.replace("          and\n          #object.¦fldWeg > 1\n", "");
     check_marked(&conditions(&comment), &["expression"]);
 }
