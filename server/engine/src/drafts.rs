@@ -131,9 +131,9 @@ impl Orchestrator {
         input.typed.retain(|name, _| editable.contains(name));
         let place = self.draft_place(task, person).await?;
         if input.is_empty() {
-            if self.drafts.forget(&place) {
-                self.store().delete(&place.0, &place.1).await?;
-            }
+            // Also where this node knows of none: another node, or this one before a restart, may have written it.
+            self.store().delete(&place.0, &place.1).await?;
+            self.drafts.forget(&place);
             return Ok(DraftOutcome::Dropped);
         }
         let now = self.now();

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use chrono::{Datelike, TimeZone, Utc};
 use futures_util::{StreamExt, stream};
-use ports::Key;
+use ports::{Key, StoreError};
 use workflow::vocab::TenantKey;
 
 use crate::documents::{ActiveDoc, DoneSummary};
@@ -170,7 +170,7 @@ impl Orchestrator {
 /// Whether trying again later may help.
 fn may_pass(error: &EngineError) -> bool {
     match error {
-        EngineError::Store(_)
+        EngineError::Store(StoreError::Unavailable { .. })
         | EngineError::WriteRefused { .. }
         | EngineError::OutcomeUnknown { .. }
         | EngineError::TooBusy { .. } => true,
@@ -179,6 +179,7 @@ fn may_pass(error: &EngineError) -> bool {
         | EngineError::NotFound { .. }
         | EngineError::UnknownTenant { .. }
         | EngineError::ForeignBucket { .. }
+        | EngineError::Store(_)
         | EngineError::BucketName(_)
         | EngineError::Key(_)
         | EngineError::Damaged { .. }

@@ -15,7 +15,8 @@ pub(super) const PREFIX: &str = "CONNECTWORKFLOW__";
 const DEPTH_MAX: usize = 6;
 
 /// Keys whose value is a number.
-const NUMBERS: [&str; 7] = [
+const NUMBERS: [&str; 8] = [
+    "triggers_per_minute",
     "timeout_s",
     "poll_s",
     "recovery_s",
@@ -27,7 +28,7 @@ const NUMBERS: [&str; 7] = [
 /// Keys whose value is yes or no.
 const SWITCHES: [&str; 1] = ["path_style"];
 /// Keys whose value is a list: `["a", "b"]` or `a,b`.
-const LISTS: [&str; 3] = ["scopes", "api_key_hashes", "allowed_ips"];
+const LISTS: [&str; 4] = ["scopes", "api_key_hashes", "allowed_ips", "trusted_proxies"];
 /// Keys under which every key is a list.
 const LIST_TABLES: [&str; 2] = ["groups", "roles"];
 /// Keys whose value is a path.

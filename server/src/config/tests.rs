@@ -320,3 +320,14 @@ fn an_s3_store_that_can_not_work_is_refused() {
     }
     refused("[oidc]", "[store]\nsession_token_file = \"a\"\n[oidc]", &["store.session_token_file", "remove it"]);
 }
+
+#[test]
+fn numbers_and_lists_of_the_server_come_from_the_environment_too() {
+    let settings = with_env(&[
+        ("CONNECTWORKFLOW__SERVER__TRIGGERS_PER_MINUTE", "100"),
+        ("CONNECTWORKFLOW__SERVER__TRUSTED_PROXIES", "10.0.0.0/8, 192.168.1.1"),
+    ])
+    .unwrap();
+    assert_eq!(settings.server.triggers_per_minute, 100);
+    assert_eq!(settings.server.trusted_proxies.len(), 2);
+}

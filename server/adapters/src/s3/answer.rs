@@ -60,7 +60,8 @@ impl Answer {
 
     /// Whether the server knows the operation but not this object or version.
     pub(super) fn is_missing_object(&self) -> bool {
-        self.has_status(404) && !self.is("NoSuchBucket")
+        // By its code: a 404 of something in between, a proxy say, knows nothing of the object.
+        self.has_status(404) && (self.is("NoSuchKey") || self.is("NoSuchVersion"))
     }
 
     /// Whether the server says that it can't do this at all, or not for us.

@@ -79,8 +79,9 @@ impl Reader<'_> {
         if answer.is_missing_object() {
             return Ok(Found::Nothing);
         }
-        // An id that no version can have is a 400, that of a delete marker a 405.
-        if wanted.version.is_some() && (answer.has_status(400) || answer.has_status(405)) {
+        // An id that no version can have is a 400, that of a delete marker a 405. Other 400s (an expired token, a request
+        // that took too long) say nothing of the version: taken for "none", a repair would pass over the newest good one.
+        if wanted.version.is_some() && (answer.is("InvalidArgument") || answer.is("MethodNotAllowed")) {
             return Ok(Found::Nothing);
         }
         if answer.has_status(416) {
@@ -92,17 +93,18 @@ impl Reader<'_> {
     /// The whole body; the inner error is one that asking again may heal.
     async fn whole(&self, output: GetObjectOutput, wanted: &Wanted<'_>) -> Result<Result<Stored, String>, StoreError> {
         let damaged = |reason: &str| StoreError::Damaged { key: wanted.key.to_string(), reason: reason.to_owned() };
+        let odd = |what: &str| odd_answer(wanted.bucket, wanted.key, what);
         let length = output.content_length().and_then(|length| u64::try_from(length).ok());
-        let length = length.ok_or_else(|| damaged("the answer says no length"))?;
+        let length = length.ok_or_else(|| odd("length"))?;
         if length > OBJECT_BYTES_MAX {
             return Err(damaged(&format!("{length} bytes, at most {OBJECT_BYTES_MAX} are read")));
         }
         let total = output.content_range().and_then(|range| range.rsplit('/').next()?.parse::<u64>().ok());
         let info = ObjectInfo {
-            etag: ETag(output.e_tag().ok_or_else(|| damaged("the answer has no etag"))?.to_owned()),
+            etag: ETag(output.e_tag().ok_or_else(|| odd("etag"))?.to_owned()),
             size: total.unwrap_or(length),
             version: output.version_id().map(str::to_owned),
-            modified: moment(output.last_modified()).ok_or_else(|| damaged("the answer has no date"))?,
+            modified: moment(output.last_modified()).ok_or_else(|| odd("date"))?,
         };
         let bytes = match tokio::time::timeout(self.body, output.body.collect()).await {
             Ok(Ok(body)) => body.into_bytes(),
@@ -131,15 +133,12 @@ impl Reader<'_> {
                 return Ok(None);
             }
         };
-        let damaged = |reason: &str| StoreError::Damaged { key: key.to_string(), reason: reason.to_owned() };
+        let odd = |what: &str| odd_answer(bucket, key, what);
         Ok(Some(ObjectInfo {
-            etag: ETag(output.e_tag().ok_or_else(|| damaged("the answer has no etag"))?.to_owned()),
-            size: output
-                .content_length()
-                .and_then(|length| u64::try_from(length).ok())
-                .ok_or_else(|| damaged("the answer says no length"))?,
+            etag: ETag(output.e_tag().ok_or_else(|| odd("etag"))?.to_owned()),
+            size: output.content_length().and_then(|length| u64::try_from(length).ok()).ok_or_else(|| odd("length"))?,
             version: output.version_id().map(str::to_owned),
-            modified: moment(output.last_modified()).ok_or_else(|| damaged("the answer has no date"))?,
+            modified: moment(output.last_modified()).ok_or_else(|| odd("date"))?,
         }))
     }
 
@@ -196,12 +195,12 @@ impl Reader<'_> {
             let request = request.set_key_marker(key_marker).set_version_id_marker(version_marker);
             let output = request.send().await.map_err(|error| Answer::of(&error).of_read(bucket))?;
             for version in output.versions().iter().filter(|version| version.key() == Some(key.as_str())) {
-                let damaged = |reason: &str| StoreError::Damaged { key: key.to_string(), reason: reason.to_owned() };
+                let odd = |what: &str| odd_answer(bucket, key, what);
                 found.push(ObjectInfo {
-                    etag: ETag(version.e_tag().ok_or_else(|| damaged("a version has no etag"))?.to_owned()),
+                    etag: ETag(version.e_tag().ok_or_else(|| odd("etag of a version"))?.to_owned()),
                     size: version.size().and_then(|size| u64::try_from(size).ok()).unwrap_or_default(),
                     version: version.version_id().map(str::to_owned),
-                    modified: moment(version.last_modified()).ok_or_else(|| damaged("a version has no date"))?,
+                    modified: moment(version.last_modified()).ok_or_else(|| odd("date of a version"))?,
                 });
             }
             // The key comes before all that only begin with it.
@@ -240,4 +239,9 @@ fn page(limit: u32) -> i32 {
 /// In whole seconds: the header has no more, and the same object must look the same in every answer.
 fn moment(time: Option<&SdkTime>) -> Option<DateTime<Utc>> {
     DateTime::from_timestamp(time?.secs(), 0)
+}
+
+/// An answer without what S3 always says comes from something in between; it tells nothing of the object.
+fn odd_answer(bucket: &BucketName, key: &Key, what: &str) -> StoreError {
+    StoreError::Unavailable { reason: format!("bucket `{bucket}`, key `{key}`: the answer has no {what}") }
 }
