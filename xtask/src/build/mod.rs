@@ -64,8 +64,12 @@ pub(crate) fn site(layout: &Layout, toolchain: &Toolchain) -> Result<()> {
 }
 
 /// Builds the server.
+///
+/// Together with one small test: as soon as a test is among what is built, cargo chooses the features that tests need of
+/// shared crates. Without it, demo and tests would each compile most dependencies for themselves.
 pub(crate) fn binary(layout: &Layout, toolchain: &Toolchain) -> Result<()> {
-    run::run("cargo build (server)", toolchain.cargo(layout).arg("build"))
+    let selection = ["build", "--bin", "connectworkflow", "--test", "house"];
+    run::run("cargo build (server)", toolchain.cargo(layout).args(selection))
 }
 
 /// Adds script, wasm, styles and script snippets under names that change with their content.

@@ -132,9 +132,7 @@ fn cargo_test(label: &str, command: &mut Command) -> Result<Count> {
 
 /// Everything on the embedded store, and the whole way of one invoice on S3 as well.
 fn end2end(layout: &Layout, toolchain: &Toolchain) -> Result<Count> {
-    // The binary comes out of the tests' build. `cargo build` would choose other features for shared crates, without those
-    // that only tests need, and compile half the tree once more.
-    run::run("cargo test --no-run", toolchain.cargo(layout).args(["test", "--no-run"]))?;
+    build::binary(layout, toolchain)?;
     let mut count = playwright("Playwright", &mut playwright_command(layout))?;
     let s3 = ministack::Server::start(layout)?;
     let mut journey = playwright_command(layout);
