@@ -97,7 +97,7 @@ async fn a_pair_that_meets_another_in_its_bucket_is_refused_every_access() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
         let (owner, other) = (TenantKey::new(c1, t1), TenantKey::new(c2, t2));
-        node(&store, &[owner.clone()]).publish(&owner, YAML, "test", None).await.unwrap();
+        node(&store, std::slice::from_ref(&owner)).publish(&owner, YAML, "test", None).await.unwrap();
         let node = node(&store, &[owner.clone(), other.clone()]);
         let place = Key::new("documents/1.pdf").unwrap();
         names_both(&node.publish(&other, YAML, "test", None).await.unwrap_err(), &other, &owner);
@@ -129,7 +129,7 @@ async fn of_two_pairs_that_race_for_one_bucket_exactly_one_gets_it() {
         let folder = tempfile::tempdir().unwrap();
         let store = open(folder.path());
         let (one, two) = (TenantKey::new("a-b", "c"), TenantKey::new("a", "b-c"));
-        let (first, second) = (node(&store, &[one.clone()]), node(&store, &[two.clone()]));
+        let (first, second) = (node(&store, std::slice::from_ref(&one)), node(&store, std::slice::from_ref(&two)));
         let (left, right) = tokio::join!(
             tokio::spawn({
                 let one = one.clone();
@@ -156,7 +156,7 @@ async fn racing_publishers_lose_no_version_silently() {
     let text = |n: usize| format!("{YAML}\n# publisher {n}\n");
     let tasks: Vec<_> = (0..16)
         .map(|n| {
-            let (node, tenant, yaml) = (node(&store, &[tenant.clone()]), tenant.clone(), text(n));
+            let (node, tenant, yaml) = (node(&store, std::slice::from_ref(&tenant)), tenant.clone(), text(n));
             tokio::spawn(async move { node.publish(&tenant, &yaml, "test", None).await })
         })
         .collect();
@@ -185,7 +185,7 @@ async fn racing_publishers_lose_no_version_silently() {
 async fn a_trigger_guid_belongs_to_one_blueprint() {
     let folder = tempfile::tempdir().unwrap();
     let tenant = TenantKey::new("muster", "m1");
-    let node = node(&open(folder.path()), &[tenant.clone()]);
+    let node = node(&open(folder.path()), std::slice::from_ref(&tenant));
     node.publish(&tenant, YAML, "test", None).await.unwrap();
     let other = YAML.replace("id: gutschrift", "id: zweite");
     let error = node.publish(&tenant, &other, "test", None).await.unwrap_err().to_string();

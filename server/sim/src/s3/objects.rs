@@ -122,7 +122,7 @@ impl S3 for Front {
             Err(StoreError::NoBucket { .. }) => {
                 self.store.create_bucket(&bucket).await.map_err(failed)?;
                 let location = Some(format!("/{bucket}"));
-                Ok(S3Response::new(CreateBucketOutput { location, ..Default::default() }))
+                Ok(S3Response::new(CreateBucketOutput { location }))
             }
             Err(error) => Err(failed(error)),
         }
