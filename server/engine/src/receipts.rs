@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use ports::{BucketName, Key, ObjectInfo, Stored};
-use sha2::{Digest, Sha256};
 use workflow::event::ReceiptProof;
 use workflow::{Blueprint, Instance};
 
 use crate::limits::RECEIPT_BYTES_MAX;
+use crate::repair::sha256;
 use crate::{EngineError, InstanceRef, Orchestrator, keys};
 
 /// Bytes of a receipt's head that are looked at: a PDF may have junk before `%PDF-`, but not more than this.
@@ -112,10 +112,7 @@ impl Orchestrator {
             return Ok(None);
         }
         let Some(stored) = self.store().get(bucket, key).await? else { return Ok(None) };
-        let mut hash = String::with_capacity(64);
-        for byte in Sha256::digest(&stored.bytes) {
-            hash.push_str(&format!("{byte:02x}"));
-        }
+        let hash = sha256(&stored.bytes);
         if stored.info.etag == info.etag {
             self.remember_hash(remembered, hash.clone());
         }

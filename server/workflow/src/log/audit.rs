@@ -5,10 +5,8 @@
 //! Never: needs a store, a blueprint or the program that wrote the file.
 
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use super::canonical::{CanonicalError, canonical_json};
-use super::chain::{FIRST_PREV, hex};
+use super::chain::{FIRST_PREV, json_hash};
 use crate::format::{self, Format, FormatError, to_sealed};
 use crate::instance::{INSTANCE_FORMAT, Instance};
 
@@ -129,7 +127,7 @@ fn check_entries(history: Option<&Value>) -> Result<(usize, String, String), Aud
         if text("prev") != prev {
             return Err(broken(format!("it follows an entry with the hash {}, but that one has {prev}", text("prev"))));
         }
-        let computed = hash_of(entry).map_err(|error| broken(error.to_string()))?;
+        let computed = json_hash(entry.clone()).map_err(|error| broken(error.to_string()))?;
         if text("hash") != computed {
             return Err(broken(format!("its content has the hash {computed}, it claims {}", text("hash"))));
         }
@@ -137,15 +135,6 @@ fn check_entries(history: Option<&Value>) -> Result<(usize, String, String), Aud
         prev = computed;
     }
     Ok((entries.len(), first.unwrap_or_default(), prev))
-}
-
-/// The hash that an entry must have, as it stands there.
-fn hash_of(entry: &Value) -> Result<String, CanonicalError> {
-    let mut entry = entry.clone();
-    if let Some(members) = entry.as_object_mut() {
-        members.remove("hash");
-    }
-    Ok(hex(&Sha256::digest(canonical_json(&entry)?.as_bytes())))
 }
 
 /// The chain covers the head through the first entry; the copy beside it must say the same.

@@ -119,13 +119,17 @@ pub fn verify(history: &[LogEntry]) -> Result<(), ChainError> {
 /// # Errors
 /// [`ChainError`] when the entry has no canonical text.
 pub fn entry_hash(entry: &LogEntry) -> Result<String, ChainError> {
-    let mut value =
+    let value =
         serde_json::to_value(entry).map_err(|error| ChainError::Json { seq: entry.seq, reason: error.to_string() })?;
-    if let Some(members) = value.as_object_mut() {
+    json_hash(value).map_err(|source| ChainError::Canonical { seq: entry.seq, source })
+}
+
+/// The hash of an entry as it stands in JSON.
+pub(super) fn json_hash(mut entry: serde_json::Value) -> Result<String, CanonicalError> {
+    if let Some(members) = entry.as_object_mut() {
         members.remove("hash");
     }
-    let text = canonical_json(&value).map_err(|source| ChainError::Canonical { seq: entry.seq, source })?;
-    Ok(hex(&Sha256::digest(text.as_bytes())))
+    Ok(hex(&Sha256::digest(canonical_json(&entry)?.as_bytes())))
 }
 
 /// Lower-case hex.
